@@ -13,13 +13,17 @@ CLIENTS = 8
 
 
 class Server:
-  """A running bin.serve; `grpc_url` exists with --grpc_port."""
+  """A running bin.serve; `grpc_url` exists with --grpc_port.
+
+  Without a `corpus_dir`, `model_dir` is a recipe's.
+  """
 
   def __init__(self, model_dir: str, corpus_dir: str, *flags: str):
     self._process = subprocess.Popen(
       [
         *(sys.executable, '-m', 'bin.serve', '--port=0', *flags),
-        *(f'--model_dir={model_dir}', f'--corpus_dir={corpus_dir}'),
+        f'--model_dir={model_dir}',
+        *([f'--corpus_dir={corpus_dir}'] if corpus_dir else []),
       ],
       stdout=subprocess.PIPE,
       stderr=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ Newer parameters or indexes in --model_dir are loaded while it runs.
 from . import answer_flags
 from . import corpus_flags
 from . import launcher
+from . import page_flags
 from . import path_flags
 
 from absl import flags
@@ -18,8 +19,6 @@ from realm_tf.answering import masked_sentence
 from realm_tf.live import corpus_watch
 from realm_tf.live import document_log
 from realm_tf.records import block_table
-from realm_tf.serving import access
-from realm_tf.serving import handlers
 from realm_tf.serving import http_server
 from realm_tf.serving import metrics as metrics_lib
 from realm_tf.serving import quiet_log
@@ -34,9 +33,6 @@ _PORT = flags.DEFINE_integer(
 _GRPC_PORT = flags.DEFINE_integer(
   'grpc_port', None, 'Port of gRPC; 0 for any. By default no gRPC.', 0, 65535
 )
-_TOKEN_FILE = path_flags.existing(
-  'token_file', 'File with the bearer token that requests must send.'
-)
 _TOP_K = flags.DEFINE_integer(
   'top_k', None, 'Most blocks shown per answer; by default all read.', 1
 )
@@ -45,9 +41,6 @@ _BATCH_SIZE = flags.DEFINE_integer(
 )
 _QUEUE_SIZE = flags.DEFINE_integer(
   'queue_size', 256, 'Most waiting questions; more get status 429.', 1
-)
-_TIMEOUT_SECS = flags.DEFINE_float(
-  'timeout_secs', 30.0, 'Seconds until a request gets status 504.', 0.001
 )
 _POLL_SECS = flags.DEFINE_float(
   'poll_secs', 10.0, 'Seconds between checks for newer versions.', 0.1
@@ -65,7 +58,6 @@ _WATCH_CORPUS = path_flags.existing(
   'watch_corpus',
   'Corpus directory; articles that --corpus_dir lacks are added.',
 )
-_BEST_EFFORT = flags.DEFINE_bool('best_effort', False, 'Call answers hints.')
 answer_flags.define_search()
 corpus_flags.define_retriever()
 flags.mark_flag_as_required('model_dir')
@@ -96,7 +88,7 @@ def _open_grpc():
 
 def main(_):
   corpus_dir = corpus_flags.CORPUS_DIR.value
-  token = _TOKEN_FILE.value and access.read_token(_TOKEN_FILE.value)
+  settings = page_flags.settings()
   log = _open_log()
   listener = uvicorn_server.listen(_HOST.value, _PORT.value)
   rpc = _open_grpc()
@@ -128,9 +120,6 @@ def main(_):
       service.writer, corpus_dir, _WATCH_CORPUS.value
     )
     watch.watch(_POLL_SECS.value)
-  settings = handlers.Settings(
-    _TIMEOUT_SECS.value, token=token, best_effort=_BEST_EFFORT.value
-  )
   if rpc:
     rpc.start(service, settings)
     print(f'Serving gRPC at port {rpc.port}.', flush=True)

@@ -104,7 +104,8 @@ def load(
   corpus_dir = found.pop('corpus_dir', None) or _corpus_of(model_dir)
   index_dir = found.pop('index_dir', None)
   pretrained_dir = found.pop('pretrained_dir', model_dir)
-  found.pop('best_effort', None)  # For the page of bin.serve.
+  for name in ('best_effort', 'examples'):  # For the page of bin.serve.
+    found.pop(name, None)
   answerer = loading.load_answerer(
     model_dir, corpus_dir, index_dir, loading.Choices(**found)
   )

@@ -130,16 +130,17 @@ def answerers_of(
   )
   sparse = build_sparse(loaded.table) if any(sparse_weights) else None
   return [
-    _with_sparse(answerer, sparse, weight) if sparse and weight else answerer
+    with_sparse(answerer, sparse, weight) if sparse and weight else answerer
     for weight in sparse_weights
   ]
 
 
-def _with_sparse(
+def with_sparse(
   answerer: answerer_lib.Answerer,
   sparse: retriever_lib.Retriever,
   weight: float,
 ) -> answerer_lib.Answerer:
+  """Adds `weight` times BM25's scores to the scores of the search."""
   hybrid = hybrid_lib.Hybrid(
     answerer.retriever,
     sparse,

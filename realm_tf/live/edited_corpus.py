@@ -95,6 +95,13 @@ class EditedCorpus:
       and self._base.find_article(article_id).size > 0
     )
 
+  def article_blocks(self, block_id: int) -> np.ndarray:
+    """Returns all blocks of a block's article or document, or none, int64."""
+    if self.can_change(block_id):
+      return self._base.article_blocks(block_id)
+    documents = self._block_ids.values()
+    return next((ids for ids in documents if block_id in ids), np.zeros(0, int))
+
   def change(self, block_id: int, text: Optional[str]) -> None:
     """Changes and embeds a block's text; None restores its own text."""
     self.table.change(block_id, text)

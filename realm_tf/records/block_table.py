@@ -161,6 +161,12 @@ class BlockTable:
     """Returns the ids of an article's blocks, int64; none if it is unknown."""
     return self._blocks_of(self._rows_of_article_ids.get(article_id, []))
 
+  def article_blocks(self, block_id: int) -> np.ndarray:
+    """Returns the ids of all blocks of a block's article, or none, int64."""
+    if not 0 <= block_id < self.num_blocks:
+      return self._blocks_of([])
+    return self._blocks_of([int(self.article_rows[block_id])])
+
   def find_title(self, title: str) -> np.ndarray:
     """Returns the ids of all blocks with a title, int64."""
     return self._blocks_of(self._rows_of_titles.get(title, []))

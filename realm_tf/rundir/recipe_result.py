@@ -1,8 +1,9 @@
-"""realm.json in a recipe's RUN_DIR: the model, corpus and search to use.
+"""A recipe's RUN_DIR: the model, corpus and search to use, and examples.
 
-  {"model_dir": "qa", "corpus_dir": "corpus", "sparse_weight": 0.5}
+  realm.json     {"model_dir": "qa", "corpus_dir": "corpus", "num_read": 2}
+  examples.json  {"questions": ["..."], "masked": ["... [MASK] ..."]}
 
-Paths are relative to RUN_DIR.
+Paths in realm.json are relative to RUN_DIR.
 """
 
 from collections.abc import Collection
@@ -12,8 +13,10 @@ from typing import Any
 from realm_tf import errors
 from realm_tf import input_files
 from realm_tf import json_text
+from realm_tf.rundir import json_shapes
 
 NAME = 'realm.json'
+EXAMPLES = 'examples.json'
 _KINDS: dict[str, type] = {
   'model_dir': str,
   'corpus_dir': str,
@@ -26,12 +29,16 @@ _KINDS: dict[str, type] = {
   'best_effort': bool,
 }
 _SEARCH = {'retriever', 'sparse_weight'}
+_EXAMPLES = dict.fromkeys(
+  ('questions', 'masked'), json_shapes.list_of(json_shapes.TEXT)
+)
 
 
 def read(directory: str, given: Collection[str] = ()) -> dict[str, Any]:
   """Returns the values by the names of flags; {} if there is no realm.json.
 
-  Values of `given` are left out; a given search replaces the whole search.
+  `examples` is the path of examples.json, if there is one. Values of `given`
+  are left out; a given search replaces the whole search.
   """
   path = os.path.join(directory, NAME)
   if not os.path.exists(path):
@@ -52,4 +59,13 @@ def read(directory: str, given: Collection[str] = ()) -> dict[str, Any]:
       )
     is_path = name.endswith('_dir')
     found[name] = os.path.join(directory, str(value)) if is_path else value
+  examples = os.path.join(directory, EXAMPLES)
+  if 'examples' not in given and os.path.exists(examples):
+    found['examples'] = examples
   return found
+
+
+def read_examples(path: str) -> dict[str, list[str]]:
+  """Returns texts that the model answers: "questions" and "masked"."""
+  values = json_text.parse_object(input_files.read(path), path)
+  return json_shapes.check(values, _EXAMPLES, path, 'Run the recipe again.')

@@ -4,14 +4,18 @@ TensorFlow Serving's routes are in `tf_serving_api`. The page and clients use:
 
   GET  /api/about                          sizes, versions and options in use
   POST /api/ask       {"question"}         the answer with all of its evidence
+  POST /api/compare   {"question"}         the answer after other searches
   POST /api/complete  {"sentence"}         a masked sentence, both ways
+  POST /api/search    {"text"}             articles by title, blocks by words
+  POST /api/article   {"block_id"}         the blocks of a block's article
   POST /api/edit      {"block_id", "text"} a new text in memory; null restores
   POST /api/documents {"add", "remove"}    documents, on disk before the reply
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import concurrent.futures
+import functools
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
@@ -19,19 +23,26 @@ from realm_tf.live import changes
 from realm_tf.live import writer as writer_lib
 from realm_tf.serving import access
 from realm_tf.serving import document_request
+from realm_tf.serving import explorer as explorer_lib
+from realm_tf.serving import replies
 from realm_tf.serving import request_body
 from realm_tf.serving import service as service_lib
 from realm_tf.serving import tf_serving_api
 
 
 class Settings(NamedTuple):
-  """Limits of a request, and its bearer token; None: no token is needed."""
+  """Limits of a request, its bearer token, and texts for the page.
+
+  Without a token none is needed.
+  """
 
   timeout_secs: float = 30.0  # From the end of the body to the answer.
   body_timeout_secs: float = 10.0
   body_bytes: int = 512 << 10
   token: Optional[str] = None
   best_effort: bool = False  # The reader has learned from no question.
+  # The page's buttons: 'questions' and 'masked'.
+  examples: Optional[Mapping[str, Sequence[str]]] = None
 
 
 class Call(NamedTuple):
@@ -76,31 +87,31 @@ class Api:
       'best_effort': service.can_answer and self._settings.best_effort,
       'can_complete': service.completer is not None,
       'can_edit': service.can_edit,
+      'can_search': bool(service.explorer and service.explorer.can_search),
+      'examples': self._settings.examples or {'questions': [], 'masked': []},
     }
 
   async def ask(self, call: Call) -> dict[str, Any]:
     fields = _fields(call, 'question')
     question = self._text(fields['question'], 'A question')
     (answer,) = await results_of(self._service.ask([question]))
-    # p(z|x) with the null block: blocks that were not read, and the null block,
-    # have `null_probability` together.
-    found = 1.0 - answer.null_probability
     writer = self._service.writer
     changed = writer.edits.table.changed if writer is not None else {}
-    return {
-      'question': answer.question,
-      'answer': answer.prediction,
-      'probability': answer.probability,
-      'null_probability': answer.null_probability,
-      'evidence': [
-        {
-          **item._asdict(),
-          'p_z': item.retrieval_probability * found,
-          'changed': item.block_id in changed,
-        }
-        for item in answer.evidence[: self._service.top_k]
-      ],
-    }
+    return replies.whole(answer, self._service.top_k, changed)
+
+  async def compare(self, call: Call) -> dict[str, Any]:
+    question = self._text(_fields(call, 'question')['question'], 'A question')
+    explorer = await self._explorer_with_words()
+    return await self._alone(explorer.compare, question)
+
+  async def search(self, call: Call) -> dict[str, Any]:
+    text = self._text(_fields(call, 'text')['text'], 'A text')
+    explorer = await self._explorer_with_words()
+    return await self._alone(explorer.find, text)
+
+  async def article(self, call: Call) -> dict[str, Any]:
+    block_id = _block_id(_fields(call, 'block_id')['block_id'])
+    return await self._alone(self._explorer().article, block_id)
 
   async def complete(self, call: Call) -> dict[str, Any]:
     completer = self._service.completer
@@ -110,8 +121,7 @@ class Api:
       )
     fields = _fields(call, 'sentence')
     sentence = self._text(fields['sentence'], 'A sentence')
-    (completed,) = await results_of(self._service.complete(completer, sentence))
-    return completed
+    return await self._alone(completer.complete, sentence)
 
   async def edit(self, call: Call) -> dict[str, Any]:
     writer = self._service.writer
@@ -121,9 +131,7 @@ class Api:
       )
     access.check_writer(call.headers, self._settings.token)
     fields = _fields(call, 'block_id', 'text')
-    block_id, text = fields['block_id'], fields['text']
-    if type(block_id) is not int:  # isinstance would accept True.
-      raise errors.RequestError('A block id must be a whole number.')
+    block_id, text = _block_id(fields['block_id']), fields['text']
     if text is not None:
       self._text(text, 'A text')
     await results_of([writer.submit(changes.Edit(block_id, text))])
@@ -152,6 +160,23 @@ class Api:
       )
     return version
 
+  def _explorer(self) -> explorer_lib.Explorer:
+    explorer = self._service.explorer
+    if explorer is None:
+      raise errors.RequestError('This server shows no articles.', status=404)
+    return explorer
+
+  async def _explorer_with_words(self) -> explorer_lib.Explorer:
+    explorer = self._explorer()
+    # The first call may build BM25, while questions are answered.
+    await asyncio.to_thread(explorer.words)
+    return explorer
+
+  async def _alone(self, work: Callable[[Any], Any], argument: Any) -> Any:
+    """Returns the result of `work`, which runs between two batches."""
+    futures = self._service.alone(functools.partial(work, argument))
+    return (await results_of(futures))[0]
+
   def _text(self, text: Any, what: str) -> str:
     return request_body.check_text(text, what, self._service.limits.characters)
 
@@ -163,6 +188,12 @@ async def results_of(futures: Sequence[concurrent.futures.Future]) -> list[Any]:
   finally:
     for future in futures:
       future.cancel()
+
+
+def _block_id(value: Any) -> int:
+  if type(value) is not int:  # isinstance would accept True.
+    raise errors.RequestError('A block id must be a whole number.')
+  return value
 
 
 def _num_documents(writer: Optional[writer_lib.Writer]) -> int:

@@ -28,10 +28,10 @@ from realm_tf.serving import service as service_lib
 from realm_tf.serving import tf_serving_api
 
 _STATIC = pathlib.Path(__file__).parent / 'static'
-_STATIC_FILES = {
-  '/': ('index.html', 'text/html'),
-  '/page.css': ('page.css', 'text/css'),
-  '/page.js': ('page.js', 'text/javascript'),
+_MEDIA_TYPES = {
+  '.html': 'text/html',
+  '.css': 'text/css',
+  '.js': 'text/javascript',
 }
 _HEADERS = {
   'Cache-Control': 'no-store',
@@ -87,14 +87,17 @@ def make_app(
       *(route(f'{path}/metadata', api.metadata) for path in versions),
       *(route(f'{path}:predict', api.predict, 'POST') for path in versions),
       route('/api/about', api.about),
-      route('/api/ask', api.ask, 'POST'),
-      route('/api/complete', api.complete, 'POST'),
-      route('/api/edit', api.edit, 'POST'),
-      route('/api/documents', api.documents, 'POST'),
+      *(
+        route(f'/api/{handler.__name__}', handler, 'POST')
+        for handler in (
+          *(api.ask, api.compare, api.complete),
+          *(api.search, api.article, api.edit, api.documents),
+        )
+      ),
       _plain('/healthz', lambda: _text('ok\n')),
       _plain('/readyz', ready),
       routing.Route('/metrics', metrics),
-      *(_file(path, *file) for path, file in _STATIC_FILES.items()),
+      *map(_file, sorted(_STATIC.iterdir())),
     ],
     exception_handlers={exceptions.HTTPException: _unknown(service)},
   )
@@ -187,8 +190,9 @@ def _plain(
   return routing.Route(path, endpoint)
 
 
-def _file(path: str, name: str, media_type: str) -> routing.Route:
-  content = (_STATIC / name).read_bytes()
+def _file(file: pathlib.Path) -> routing.Route:
+  content, media_type = file.read_bytes(), _MEDIA_TYPES[file.suffix]
+  path = '/' if file.stem == 'index' else f'/{file.name}'
   return _plain(path, lambda: _text(content, media_type=media_type))
 
 

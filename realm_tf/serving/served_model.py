@@ -1,19 +1,25 @@
 """Finds, opens, warms and swaps the model of the server."""
 
+import dataclasses
 import functools
+import threading
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
 from realm_tf.config import names
+from realm_tf.index import model_files
 from realm_tf.live import edited_corpus
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hot_swap
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrievers
 from realm_tf.rundir import layout
 from realm_tf.rundir import manifests
 from realm_tf.rundir import versions
+from realm_tf.serving import explorer as explorer_lib
 
 
 class Versions(NamedTuple):
@@ -32,20 +38,23 @@ class ServedModel(NamedTuple):
   answerer: answerer_lib.Answerer
   edits: Optional[edited_corpus.EditedCorpus]
   can_edit: bool = False
+  explorer: Optional[explorer_lib.Explorer] = None
 
 
 class KeptBm25:
   """Builds BM25, and keeps it until another corpus is given."""
 
   def __init__(self) -> None:
+    self._lock = threading.Lock()
     self._fingerprint: Optional[str] = None
     self._built: Optional[bm25.Bm25Retriever] = None
 
   def __call__(self, table: block_table.BlockTable) -> bm25.Bm25Retriever:
     fingerprint = table.manifest['corpus_fingerprint']
-    if self._built is None or fingerprint != self._fingerprint:
-      self._built, self._fingerprint = bm25.over_table(table), fingerprint
-    return self._built
+    with self._lock:
+      if self._built is None or fingerprint != self._fingerprint:
+        self._built, self._fingerprint = bm25.over_table(table), fingerprint
+      return self._built
 
 
 def newest(model_dir: str, index_dir: Optional[str] = None) -> Versions:
@@ -68,7 +77,7 @@ def load(
   choices: loading.Choices = loading.DEFAULT_CHOICES,
   allow_edits: bool = False,
   is_live: bool = False,
-  build_sparse: loading.SparseBuilder = bm25.over_table,
+  build_sparse: Optional[loading.SparseBuilder] = None,
 ) -> ServedModel:
   """Opens a model and warms it; UserError if it is incomplete or damaged.
 
@@ -83,16 +92,33 @@ def load(
       f"model's index finds added documents. Found {choices.sparse_weight:g} "
       f'and {choices.retriever}. Give --sparse_weight=0 --retriever=model.'
     )
+  build_sparse = build_sparse or KeptBm25()
   loaded = loading.load(model_dir, corpus_dir, index_dir)
-  edits = None
+  corpus, article_blocks, edits = (
+    loaded.table,
+    loaded.table.article_blocks,
+    None,
+  )
   if allow_edits or is_live:
     edits = edited_corpus.EditedCorpus(loaded)
-    loaded = edits.opened
-  answerer = loading.answerer_of(loaded, choices, build_sparse)
+    loaded, article_blocks = edits.opened, edits.article_blocks
+  (base,) = loading.answerers_of(loaded, choices, [0.0])
+  weight, answerer = choices.sparse_weight, base
+  if weight:
+    answerer = loading.with_sparse(base, build_sparse(corpus), weight)
   _warm(answerer)
   if edits is not None:
     edits.warm()
-  return ServedModel(answerer, edits, allow_edits)
+  explorer = explorer_lib.Explorer(
+    _by_embeddings(base, choices, loaded),
+    corpus,
+    _name_of(choices),
+    weight or 1.0,
+    article_blocks,
+    # Words do not find live documents.
+    None if is_live else functools.partial(build_sparse, corpus),
+  )
+  return ServedModel(answerer, edits, allow_edits, explorer)
 
 
 def live(
@@ -114,6 +140,28 @@ def live(
     corpus_dir, swap.current.answerer.table.manifest
   )
   return swap
+
+
+def _by_embeddings(
+  base: answerer_lib.Answerer,
+  choices: loading.Choices,
+  loaded: model_files.OpenModel,
+) -> answerer_lib.Answerer:
+  """Returns `base` with a search by embeddings alone."""
+  if choices.retriever == names.MODEL:
+    return base
+  dense = retrievers.open(names.MODEL, loaded.table, loaded)
+  size = base.finetuning.eval_batch_size
+  return dataclasses.replace(
+    base, retriever=retriever_lib.InBatches(dense, size)
+  )
+
+
+def _name_of(choices: loading.Choices) -> str:
+  """Returns the explorer's name of a search, or ''."""
+  if choices.retriever != names.MODEL:
+    return explorer_lib.WORDS if choices.retriever == 'bm25' else ''
+  return explorer_lib.BOTH if choices.sparse_weight else explorer_lib.EMBEDDINGS
 
 
 def _warm(answerer: answerer_lib.Answerer) -> None:

@@ -4,13 +4,13 @@ One thread answers all questions. Changes of the corpus (`live.writer`) and
 newer versions (`check`) come into use between two batches.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import concurrent.futures
 import functools
 import gc
 import threading
 import time
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 from absl import logging
 
@@ -22,6 +22,7 @@ from realm_tf.live import document_log
 from realm_tf.live import watcher
 from realm_tf.live import writer as writer_lib
 from realm_tf.retrieval import hot_swap
+from realm_tf.serving import explorer as explorer_lib
 from realm_tf.serving import metrics as metrics_lib
 from realm_tf.serving import request_body
 from realm_tf.serving import served_model
@@ -106,6 +107,10 @@ class Service:
     return self._live.current.can_edit and self.writer is not None
 
   @property
+  def explorer(self) -> Optional[explorer_lib.Explorer]:
+    return self._live.current.explorer
+
+  @property
   def num_blocks(self) -> int:
     """Number of blocks that a search can find."""
     if self.writer is not None:
@@ -119,13 +124,12 @@ class Service:
     """
     return self._batcher.submit(questions)
 
-  def complete(
-    self, completer: masked_sentence.Completer, sentence: str
-  ) -> list[concurrent.futures.Future]:
-    """Returns the future completion of a sentence; the same errors as `ask`."""
-    return self._batcher.submit(
-      [functools.partial(completer.complete, sentence)]
-    )
+  def alone(self, work: Callable[[], Any]) -> list[concurrent.futures.Future]:
+    """Returns the future result of work between two batches; errors as `ask`.
+
+    The corpus does not change during the work.
+    """
+    return self._batcher.submit([functools.partial(self._locked, work)])
 
   def watch(self, poll_secs: float) -> None:
     """Starts a thread that calls `check` every `poll_secs` until `close`."""
@@ -158,6 +162,10 @@ class Service:
     if self.writer is not None:
       self.writer.close()
     self._batcher.close()
+
+  def _locked(self, work: Callable[[], Any]) -> Any:
+    with self._answering:
+      return work()
 
   def _answer(
     self, questions: Sequence[str]

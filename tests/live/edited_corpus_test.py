@@ -4,6 +4,7 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf.answering import loading
+from realm_tf.live import changes
 from realm_tf.live import edited_corpus
 from realm_tf.retrieval import retrieval_layer
 from tests import tiny
@@ -38,6 +39,13 @@ class CorpusEditsTest(absltest.TestCase):
         self.assertAlmostEqual(
           mine.retrieval_probability, its.retrieval_probability, places=5
         )
+
+  def test_finds_the_blocks_of_articles_and_documents(self):
+    document = changes.Document('new', 'n', 'A b. C d. E f.')
+    change = changes.Change([document], ['second'])
+    self.edits.apply(*self.edits.prepare([change]))
+    for block_id, ids in ((0, [0]), (1, []), (3, [2, 3]), (5, [4, 5]), (6, [])):
+      self.assertEqual(self.edits.article_blocks(block_id).tolist(), ids)
 
   def test_without_edits_nothing_changes(self):
     self._assert_same(self._answers(self.edits), self.before)

@@ -7,9 +7,11 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf.answering import masked_sentence
+from realm_tf.corpus import sources
 from realm_tf.serving import handlers
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
+from tests import tiny
 from tests.serving import browser as browser_lib
 from tests.serving import running_server
 from tests.serving import small_models
@@ -38,11 +40,24 @@ _LOW_CONTRAST = """(() => {
       return (high + 0.05) / (low + 0.05) < 4.5;
     }).map((node) => node.outerHTML.slice(0, 80));
 })()"""
-_UNNAMED = """[...document.querySelectorAll('input, textarea, button')].filter(
+_NAMED = 'input, textarea, button, a'
+_UNNAMED = f"""[...document.querySelectorAll('{_NAMED}')].filter(
   (node) => node.checkVisibility() && !node.getAttribute('aria-label') &&
     !(node.labels && node.labels[0]?.textContent.trim()) &&
-    !(node.tagName === 'BUTTON' && node.textContent.trim())
+    !(['BUTTON', 'A'].includes(node.tagName) && node.textContent.trim())
 ).map((node) => node.outerHTML)"""
+_ARTICLES = (
+  sources.Article('Lima', 'A b. C d.', 'first'),
+  sources.Article('Limón', 'E f. A c.', 'second'),
+  sources.Article('Oran', 'B d. C e. D f. E a.', 'third'),
+)
+_EXAMPLES = {'questions': ['a b ?', 'c d ?'], 'masked': ['a [MASK] [MASK] d']}
+_STARTED = '!!document.querySelector("#examples[data-mode]")'
+_ANSWERED = (
+  '!document.querySelector("[aria-busy]") && '
+  '!!document.querySelector("#status > *")'
+)
+_FAILED = '!!document.querySelector("#error > *")'
 
 
 @absltest.skipIf(browser_lib.find() is None, 'No Chromium is installed.')
@@ -51,49 +66,61 @@ class PageTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     directory = cls.enter_context(tempfile.TemporaryDirectory())
-    model_dir, corpus_dir = small_models.write_all(directory)
-    pretrained = os.path.join(directory, 'pretrained')
+    corpus_dir = tiny.write_corpus(directory, _ARTICLES)
+    model_dir, pretrained = (os.path.join(directory, d) for d in ('qa', 'lm'))
+    small_models.write(model_dir, corpus_dir)
     small_models.write(pretrained, corpus_dir, small_models.PRETRAINED)
     cls.completer = masked_sentence.load(pretrained, corpus_dir)
+    cls.completer.complete(*_EXAMPLES['masked'])  # Compiles it.
     cls.model = served_model.load(model_dir, corpus_dir, allow_edits=True)
     profile = os.path.join(directory, 'profile')
     cls.browser = browser_lib.Browser(browser_lib.find(), profile)
     cls.addClassCleanup(cls.browser.close)
 
-  def _serve(self, settings=None, completer=None, allow_edits=False):
+  def _serve(self, completer=None, allow_edits=False, **settings):
     model = self.model if allow_edits else self.model._replace(edits=None)
     service = service_lib.Service(
       running_server.live(model), completer=completer
     )
-    running = self.enter_context(
-      running_server.run(service, settings or handlers.Settings())
+    self.running = self.enter_context(
+      running_server.run(service, handlers.Settings(**settings))
     )
-    return f'http://127.0.0.1:{running.client.port}/'
+    return f'http://127.0.0.1:{self.running.client.port}/'
 
-  def _show(self, url, width=1280, scheme='light'):
+  def _show(self, url, width=1280, scheme='light', until=_STARTED):
     self.browser.messages.clear()
     self.browser.show(url, width, _HEIGHT, scheme)
+    self.browser.wait(until)
 
   def _text(self, selector):
     return self.browser.evaluate(
       f'[...document.querySelectorAll({selector!r})].map((n) => n.innerText)'
     )
 
+  def _address(self):
+    return self.browser.evaluate('location.search')
+
   def _tab_to(self, condition):
     """Presses Tab until `condition` is true for the focused element `node`."""
-    for _ in range(30):
+    for _ in range(40):
       self.browser.press('Tab')
       found = f'((node) => {condition})(document.activeElement)'
       if self.browser.evaluate(found):
         return
     self.fail(f'Tab does not lead to: {condition}')
 
-  def _submit(self, field, text, shown):
-    self._tab_to(f'node.id === "{field}"')
+  def _press_on(self, text, until=_ANSWERED):
+    """Tabs to the element with `text`, and presses Enter."""
+    self._tab_to(f'node.innerText === {text!r}')
+    self.browser.press('Enter')
+    self.browser.wait(until)
+
+  def _submit(self, text, until=_ANSWERED):
+    self._tab_to('node.id === "text"')
     self.browser.evaluate('document.activeElement.select()')
     self.browser.type(text)
     self.browser.press('Enter')
-    self.browser.wait(f'!document.getElementById("{shown}").hidden')
+    self.browser.wait(until)
 
   def _check_accessible(self, width):
     self.assertEqual(
@@ -113,30 +140,79 @@ class PageTest(parameterized.TestCase):
         self.assertStartsWith(requested.replace('data:,', url), url)
 
   @parameterized.parameters(*_SIZES)
-  def test_answers_and_completes_with_the_keyboard_alone(self, width, scheme):
-    url = self._serve(completer=self.completer, allow_edits=True)
+  def test_asks_an_example_with_the_keyboard_alone(self, width, scheme):
+    url = self._serve(examples=_EXAMPLES)
     self._show(url, width, scheme)
-    self.browser.wait('about.can_complete')
     self._check_accessible(width)
-    self._submit('question', 'a b ?', 'evidence')
-    (answer,) = self._text('#ask-status .answer')
-    self.assertEqual(self._text('#blocks mark')[0], answer)
-    self.assertLen(self._text('#blocks li'), 3)  # With the null block.
-    shares = [float(n.split()[0]) for n in self._text('#blocks .number')]
-    self.assertAlmostEqual(sum(shares), 100.0, delta=0.2)
-    self._submit('sentence', 'a [MASK] d', 'completion')
-    self.assertLen(self._text('#with dt'), 5)
-    self.assertLen(self._text('#candidates li'), 3)
+    self._press_on('a b ?')
+    self.assertEqual(self._address(), '?q=a+b+%3F')
+    (answer,) = self._text('#status .answer')
+    self.assertEqual(self._text('.source mark'), [answer])
+    self.assertEqual(self._text('.sure p'), [''])  # The number is hidden.
+    for part in ('.sure', '.steps', '.other'):
+      self.browser.evaluate(f'document.querySelector({part!r}).open = true')
+    self.browser.wait('!!document.querySelector(".sides")')
+    self.assertRegex(self._text('.sure p')[0], r'^\d+\.\d %')
+    self.assertEqual(self._text('.steps mark')[0], answer)
+    self.assertLen(self._text('.steps li'), 3)  # With the null block.
+    shares = self._text('.steps .retriever .number')
+    total = sum(float(share.split()[0]) for share in shares)
+    self.assertAlmostEqual(total, 100.0, delta=0.2)
+    heading, given = self._text('.card:has(.badge) > :nth-child(-n + 2)')
+    self.assertEqual(heading, 'By embeddings alone this page')
+    self.assertEqual(given, answer)
     self._check_accessible(width)
     self._check_no_errors_and_no_foreign_requests(url)
+
+  @parameterized.parameters(*_SIZES)
+  def test_completes_a_sentence(self, width, scheme):
+    url = self._serve(completer=self.completer, examples=_EXAMPLES)
+    self._show(url, width, scheme)
+    self._press_on('a ____ d')
+    self.assertEqual(self._address(), '?m=a+%5BMASK%5D+%5BMASK%5D+d')
+    self.assertLen(self._text('.answer mark'), 2)
+    self.browser.evaluate('document.querySelector(".steps").open = true')
+    self.assertLen(self._text('.sides dt'), 2 * 2 * 5)  # Sides, masks, words.
+    self.assertLen(self._text('.blocks li'), 3)
+    self._check_accessible(width)
+    self._check_no_errors_and_no_foreign_requests(url)
+
+  @parameterized.parameters(*_SIZES)
+  def test_finds_an_article_and_opens_it_at_the_block(self, width, scheme):
+    url = self._serve()
+    self._show(f'{url}?s=', width, scheme)
+    self._submit('LIMO')
+    self.assertEqual(self._text('.titles a'), ['Limón'])
+    self._submit('oran')
+    self.assertLen(self._text('.blocks li'), 2)
+    self._check_accessible(width)
+    self.browser.evaluate('document.querySelector(".blocks a").click()')
+    self.browser.wait('!!document.querySelector(".here")')
+    self.assertEqual(self._text('#status h2'), ['Oran'])
+    self.assertEqual(self._text('#rest .text'), ['B d. C e.', 'D f. E a.'])
+    self.assertIn(self._address(), ('?block=2', '?block=3'))
+    self._check_accessible(width)
+    self._check_no_errors_and_no_foreign_requests(url)
+
+  def test_an_address_is_a_state_and_back_leads_to_the_one_before(self):
+    url = self._serve()
+    self._show(f'{url}?q=a+b+%3F', until=_ANSWERED)
+    answer = self._text('.answer')
+    title = 'document.title'
+    self.assertEqual(self.browser.evaluate(title), 'a b ? – REALM')
+    self._submit('c d ?', until=f'{title} === "c d ? – REALM" && {_ANSWERED}')
+    self.browser.evaluate('history.back()')
+    self.browser.wait(f'{title} === "a b ? – REALM" && {_ANSWERED}')
+    self.assertEqual(self._text('.answer'), answer)
+    value = 'document.getElementById("text").value'
+    self.assertEqual(self.browser.evaluate(value), 'a b ?')
 
   @parameterized.parameters(*_SIZES)
   def test_edits_a_block(self, width, scheme):
     url = self._serve(allow_edits=True)
     self._show(url, width, scheme)
-    self.browser.wait('about.can_edit')
-    self._submit('question', 'a b ?', 'evidence')
-    first = '#blocks li:first-child'
+    self._submit('a b ?')
+    first = '.steps li:first-child'
     (block,) = self.browser.evaluate(
       f'[document.querySelector({first!r}).dataset.block]'
     )
@@ -149,11 +225,9 @@ class PageTest(parameterized.TestCase):
     self.browser.evaluate('document.activeElement.select()')
     text = '<img src=x onerror=alert(1)> \U0001f600 e f.'
     self.browser.type(text)
-    self._tab_to('node.innerText === "Save and ask again"')
-    self.browser.press('Enter')
-    self.browser.wait(
-      '!document.querySelector("textarea") && '
-      '!document.querySelector("[aria-disabled]")'
+    self._press_on(
+      'Save and ask again',
+      until=f'!document.querySelector("textarea") && {_ANSWERED}',
     )
     shown = self._text(f'[data-block="{block}"] .text')
     self.assertIn(shown, ([], [text]))  # The block may be read no more.
@@ -178,38 +252,41 @@ class PageTest(parameterized.TestCase):
     self._show(self._serve())
     self.assertEqual(
       self.browser.evaluate(
-        r'marked("\u{1f600}\u{1f600} yes.", 3, 6)'
-        '.querySelector("mark").innerText'
+        r'import("./dom.js").then((dom) => '
+        r'dom.marked("\u{1f600}\u{1f600} yes. No.", 3, 6, [1, 7]))'
+        '.then((p) => [p.innerText, p.querySelector("mark").innerText])'
       ),
-      'yes',
+      ['\U0001f600 yes.', 'yes'],
     )
 
   def test_hides_missing_features_and_shows_errors(self):
     self._show(self._serve())
-    self.browser.wait('about.num_blocks')
-    hidden = 'document.getElementById("complete-section").checkVisibility()'
-    self.assertFalse(self.browser.evaluate(hidden))
-    self._tab_to('node.id === "question"')
-    self.browser.type('   ')
-    self.browser.press('Enter')
-    (error,) = self.browser.wait(
-      '[...document.querySelectorAll("#ask-error")].map((n) => n.innerText)'
-      '.filter(Boolean).length && '
-      '[document.getElementById("ask-error").innerText]'
-    )
+    self.assertEqual(self._text('nav a:not([hidden])'), ['Ask', 'Look up'])
+    self.assertEmpty(self._text('#examples *'))
+    self._submit('   ', until=_FAILED)
+    (error,) = self._text('#error')
     self.assertEqual(error, 'A question must not be empty.')
     self._check_accessible(1280)
 
+  def test_a_server_that_is_gone_can_be_asked_again(self):
+    self._show(self._serve())
+    self.running.server.should_exit = True
+    self.running.thread.join()
+    self._submit('a b ?', until=_FAILED)
+    self.assertEqual(self._text('#error p'), ['The server does not answer.'])
+    self.assertEqual(self._text('#error button'), ['Try again'])
+    self._check_accessible(1280)
+
   def test_has_a_form_for_the_token(self):
-    self._show(self._serve(handlers.Settings(token=_TOKEN)))
-    self.browser.wait('!document.getElementById("token-form").hidden')
+    url = self._serve(token=_TOKEN, examples=_EXAMPLES)
+    waits = '!document.getElementById("token-form").hidden'
+    self._show(f'{url}?q=a+b+%3F', until=waits)
     self._check_accessible(1280)
     self._tab_to('node.id === "token"')
     self.browser.type(_TOKEN)
     self.browser.press('Enter')
-    self.browser.wait('document.getElementById("token-form").hidden')
-    self._submit('question', 'a b ?', 'evidence')
-    self.assertLen(self._text('#blocks li'), 3)
+    self.browser.wait(_ANSWERED)  # The question of the address.
+    self.assertLen(self._text('.answer'), 1)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,153 @@
+"""Other looks at a corpus, for the page: by title, word, article and search."""
+
+from collections.abc import Callable
+import dataclasses
+import functools
+from typing import Any, Optional
+import unicodedata
+
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.answering import answerer as answerer_lib
+from realm_tf.answering import loading
+from realm_tf.records import block_table
+from realm_tf.retrieval import bm25
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.serving import replies
+
+WORDS, EMBEDDINGS, BOTH = 'words', 'embeddings', 'both'
+_NUM_TITLES, _NUM_BLOCKS = 8, 10  # Most results of a search.
+_NUM_AROUND = 100  # Most blocks of an article before and after a block.
+
+
+@dataclasses.dataclass(frozen=True)
+class Explorer:
+  """A corpus, its searches and the reader; not safe for several threads.
+
+  Attributes:
+    answerer: Searches by embeddings alone; its table has the changed texts.
+    corpus: The corpus without changes.
+    own: The server's own search: WORDS, EMBEDDINGS, BOTH or ''.
+    sparse_weight: Weight of BM25 in BOTH.
+    article_blocks: Returns the ids of all blocks of a block's article; none
+      for an unknown block.
+    build_words: Builds BM25, or returns a kept one; any thread may call it.
+      None if words may not be searched.
+    most_blocks: Blocks for which BM25 is built while a user waits.
+  """
+
+  answerer: answerer_lib.Answerer
+  corpus: block_table.BlockTable
+  own: str
+  sparse_weight: float
+  article_blocks: Callable[[int], np.ndarray]
+  build_words: Optional[Callable[[], bm25.Bm25Retriever]]
+  most_blocks: int = 500_000
+
+  @property
+  def can_search(self) -> bool:
+    """Whether BM25 is there, or can be built while a user waits."""
+    is_kept = self.own in (WORDS, BOTH)
+    return self.build_words is not None and (
+      is_kept or self.corpus.num_blocks <= self.most_blocks
+    )
+
+  def words(self) -> bm25.Bm25Retriever:
+    """Returns BM25, or raises RequestError."""
+    if self.build_words is None or not self.can_search:
+      raise errors.RequestError(
+        'This server searches no words: its corpus is too large, or changes.',
+        status=404,
+      )
+    try:
+      return self.build_words()
+    except errors.UserError as error:
+      raise errors.RequestError(str(error), status=404) from error
+
+  def find(self, text: str) -> dict[str, Any]:
+    """Returns articles with `text` in the title, and blocks with its words."""
+    found = self.words().retrieve(retriever_lib.of_texts([text]), _NUM_BLOCKS)
+    ids = found.block_ids[0][found.scores[0] > 0].tolist()
+    titles = [(self._titles[row], row) for row in self._rows_of(text)]
+    firsts = np.searchsorted(
+      self.corpus.article_rows,
+      np.array([row for _, row in titles], self.corpus.article_rows.dtype),
+    )
+    table = self.answerer.table
+    return {
+      'articles': [
+        {'title': title, 'block_id': int(block_id)}
+        for (title, _), block_id in zip(titles, firsts, strict=True)
+      ],
+      'blocks': [
+        {'block_id': block_id, 'title': title, 'text': block}
+        for block_id, title, block in zip(
+          ids, table.titles(ids), table.texts(ids), strict=True
+        )
+      ],
+    }
+
+  def article(self, block_id: int) -> dict[str, Any]:
+    """Returns the blocks of a block's article, or RequestError."""
+    ids = self.article_blocks(block_id)
+    if not ids.size:
+      raise errors.RequestError(
+        f'The corpus has no block {block_id}.', status=404
+      )
+    table, place = self.answerer.table, int(np.flatnonzero(ids == block_id)[0])
+    near = ids[max(0, place - _NUM_AROUND) : place + _NUM_AROUND + 1].tolist()
+    return {
+      'title': table.titles([block_id])[0],
+      'num_blocks': len(ids),
+      'blocks': [
+        {'block_id': each, 'text': text}
+        for each, text in zip(near, table.texts(near), strict=True)
+      ],
+    }
+
+  def compare(self, question: str) -> dict[str, Any]:
+    """Returns the answer from the blocks of each search; one reader reads."""
+    words, dense = self.words(), self.answerer
+    by_words = retriever_lib.InBatches(
+      words, dense.finetuning.eval_batch_size, filled=False
+    )
+    searches = {
+      WORDS: dataclasses.replace(dense, retriever=by_words),
+      EMBEDDINGS: dense,
+      BOTH: loading.with_sparse(dense, words, self.sparse_weight),
+    }
+    return {
+      'searches': [
+        {
+          'search': name,
+          'is_own': name == self.own,
+          **replies.brief(each.answer([question])[0]),
+        }
+        for name, each in searches.items()
+      ]
+    }
+
+  @functools.cached_property
+  def _titles(self) -> list[str]:
+    return self.corpus.all_titles()
+
+  @functools.cached_property
+  def _plain_titles(self) -> list[str]:
+    return [*map(_plain, self._titles)]
+
+  def _rows_of(self, text: str) -> list[int]:
+    """Returns articles with `text` in their title; the closest titles first."""
+    part = _plain(text.strip())
+    rows = [i for i, title in enumerate(self._plain_titles) if part in title]
+    titles = self._plain_titles
+    rows.sort(key=lambda i: (not titles[i].startswith(part), len(titles[i])))
+    return rows[:_NUM_TITLES]
+
+
+def _plain(text: str) -> str:
+  """Returns a text in small letters without accents."""
+  if not text.isascii():
+    parts = unicodedata.normalize('NFKD', text)
+    text = ''.join(c for c in parts if not unicodedata.combining(c))
+  return text.casefold()

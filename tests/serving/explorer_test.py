@@ -1,0 +1,168 @@
+"""Tests for realm_tf.serving.explorer and its routes."""
+
+import dataclasses
+import os
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.answering import loading
+from realm_tf.corpus import sources
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.serving import served_model
+from realm_tf.serving import service as service_lib
+from tests import tiny
+from tests.serving import running_server
+from tests.serving import small_models
+
+_ARTICLES = (
+  sources.Article('Salimón', 'A b. C d.', 'first'),
+  sources.Article('Limón', 'E f. A c.', 'second'),
+  sources.Article('Oran', 'B d. C e. D f. E a.', 'third'),
+  sources.Article('Limone', 'Oran b. C d.', 'fourth'),
+)
+
+
+class ExplorerTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    directory = cls.enter_context(tempfile.TemporaryDirectory())
+    cls.corpus_dir = tiny.write_corpus(directory, _ARTICLES)
+    cls.model_dir = os.path.join(directory, 'qa')
+    small_models.write(cls.model_dir, cls.corpus_dir)
+    cls.model = cls._load()
+    cls.explorer = cls.model.explorer
+
+  @classmethod
+  def _load(cls, is_live=False, allow_edits=False, **choices):
+    return served_model.load(
+      cls.model_dir,
+      cls.corpus_dir,
+      choices=loading.Choices(**choices),
+      allow_edits=allow_edits,
+      is_live=is_live,
+    )
+
+  def _titles(self, text):
+    found = self.explorer.find(text)['articles']
+    return [(each['title'], each['block_id']) for each in found]
+
+  def test_finds_titles_by_a_part_without_accents_or_capitals(self):
+    # The beginning counts more than length.
+    expected = [('Limón', 1), ('Limone', 4), ('Salimón', 0)]
+    self.assertEqual(self._titles(' LIMON'), expected)
+    self.assertEqual(self._titles('ran'), [('Oran', 2)])
+    self.assertEmpty(self._titles('Lima'))
+
+  def test_finds_blocks_by_words_of_text_and_title(self):
+    found = self.explorer.find('about oran')['blocks']
+    self.assertCountEqual([each['block_id'] for each in found], [2, 3, 4])
+    self.assertEmpty(self.explorer.find('nothing')['blocks'])
+
+  def test_shows_the_article_of_a_block(self):
+    article = self.explorer.article(3)
+    self.assertEqual(article['title'], 'Oran')
+    self.assertEqual(article['num_blocks'], 2)
+    self.assertEqual(
+      article['blocks'],
+      [
+        {'block_id': 2, 'text': 'B d. C e.'},
+        {'block_id': 3, 'text': 'D f. E a.'},
+      ],
+    )
+
+  @parameterized.parameters(-1, 5, 10**30)
+  def test_an_unknown_block_is_404(self, block_id):
+    with self.assertRaisesRegex(errors.RequestError, 'no block') as caught:
+      self.explorer.article(block_id)
+    self.assertEqual(caught.exception.status, 404)
+
+  def test_compares_the_searches(self):
+    searches = self.explorer.compare('oran b ?')['searches']
+    self.assertEqual(
+      [each['search'] for each in searches if each['is_own']], ['embeddings']
+    )
+    read = {
+      each['search']: {item['block_id'] for item in each['evidence']}
+      for each in searches
+    }
+    answerer = self.model.answerer
+    (answer,) = answerer.answer(['oran b ?'])
+    self.assertEqual(
+      read['embeddings'], {item.block_id for item in answer.evidence}
+    )
+    words = self.explorer.words()
+    found = words.retrieve(retriever_lib.of_texts(['oran b ?']), 2)
+    self.assertEqual(read['words'], set(found.block_ids[0].tolist()))
+    (both,) = self._load(sparse_weight=1.0).answerer.answer(['oran b ?'])
+    given = searches[2]
+    self.assertEqual(given['search'], 'both')
+    self.assertEqual(given['answer'], both.prediction)
+    self.assertEqual(read['both'], {item.block_id for item in both.evidence})
+
+  @parameterized.parameters(
+    ({'sparse_weight': 0.5}, 'both', 0.5), ({'retriever': 'bm25'}, 'words', 1.0)
+  )
+  def test_names_the_server_s_own_search(self, choices, own, weight):
+    model = self._load(**choices)
+    self.assertEqual(model.explorer.own, own)
+    self.assertEqual(model.explorer.sparse_weight, weight)
+    searches = model.explorer.compare('oran b ?')['searches']
+    (answer,) = model.answerer.answer(['oran b ?'])
+    answers = {each['search']: each['answer'] for each in searches}
+    self.assertEqual(answers[own], answer.prediction)
+    # All models have the same embeddings.
+    (dense,) = self.model.answerer.answer(['oran b ?'])
+    self.assertEqual(answers['embeddings'], dense.prediction)
+
+  def test_shows_changed_texts(self):
+    model = self._load(allow_edits=True)
+    model.edits.change(2, 'F f f.')
+    blocks = model.explorer.article(3)['blocks']
+    self.assertEqual([b['text'] for b in blocks], ['F f f.', 'D f. E a.'])
+
+  def test_words_of_a_changing_or_large_corpus_are_not_searched(self):
+    live = self._load(is_live=True).explorer
+    large = dataclasses.replace(self.explorer, most_blocks=4)
+    for explorer in (live, large):
+      self.assertFalse(explorer.can_search)
+      with self.assertRaisesRegex(errors.RequestError, 'searches no words'):
+        explorer.find('oran')
+    self.assertEqual(live.article(1)['title'], 'Limón')
+    # With BM25 in the server's own search, it is there.
+    self.assertTrue(dataclasses.replace(large, own='both').can_search)
+
+  def test_routes(self):
+    service = service_lib.Service(running_server.live(self.model))
+    client = self.enter_context(running_server.run(service)).client
+    for path, body, expected in (
+      ('search', {'text': 'oran'}, self.explorer.find('oran')),
+      ('article', {'block_id': 3}, self.explorer.article(3)),
+    ):
+      self.assertEqual(client.post(f'/api/{path}', body).json, expected)
+    reply = client.post('/api/compare', {'question': 'oran b ?'}).json
+    self.assertLen(reply['searches'], 3)
+    self.assertTrue(client.get('/api/about').json['can_search'])
+    for path, body, status in (
+      ('search', {'text': ''}, 400),
+      ('search', {'words': 'a'}, 400),
+      ('article', {'block_id': True}, 400),
+      ('article', {'block_id': 99}, 404),
+      ('compare', {'question': 5}, 400),
+    ):
+      reply = client.post(f'/api/{path}', body)
+      self.assertEqual((reply.status, list(reply.json)), (status, ['error']))
+
+  def test_a_corpus_without_words_says_so(self):
+    directory = self.create_tempdir().full_path
+    model_dir, corpus_dir = small_models.write_all(directory)
+    explorer = served_model.load(model_dir, corpus_dir).explorer
+    with self.assertRaisesRegex(errors.RequestError, 'words of two letters'):
+      explorer.find('oran')
+
+
+if __name__ == '__main__':
+  absltest.main()
