@@ -1,5 +1,7 @@
 """Flags of bin.serve that its handlers read."""
 
+from __future__ import annotations
+
 from . import path_flags
 
 from absl import flags

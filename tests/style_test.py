@@ -38,7 +38,7 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3860,
-  'bin': 2511,
+  'bin': 2513,
   'realm_tf': 230,
   'realm_tf/answering': 1325,
   'realm_tf/config': 940,
