@@ -155,7 +155,7 @@ def _of_split(parts: Sequence[str], split: str) -> Iterator[str]:
 def _noun_slots(noun: str) -> Iterator[_Phrase]:
   """Yields 'the capital of {e}' and '{g} capital'; one if the noun has {e}."""
   head = re.split(' (?:of|in|for|that|per|on|next|around|spoken) ', noun)[0]
-  is_plural = re.search('[^isu]s(?: border\\w+)?$|^people', head)
+  is_plural = re.search('[^aisu]s(?: border\\w+)?$|^people', head)
   verb = {'be': 'are', 's': ' are'} if is_plural else {'be': 'is', 's': "'s"}
   if '{e}' in noun:
     article = '' if noun.startswith('a ') else 'the '
