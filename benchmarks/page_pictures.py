@@ -8,6 +8,7 @@ RUN_DIR.
 """
 
 import base64
+import io
 import pathlib
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import urllib.parse
 
 from absl import app
 from absl import flags
+from PIL import Image
 
 from benchmarks import running_server
 from tests.serving import browser as browser_lib
@@ -30,6 +32,7 @@ _REFUSED = flags.DEFINE_string(
   'refused', 'Who wrote Hamlet?', 'Question that the corpus does not answer.'
 )
 _WIDE, _NARROW = 1000, 390
+_README = 640  # Pixels down to the end of an answer.
 _STARTED = '!!document.querySelector("#examples[data-mode]")'
 _DONE = (
   '!document.querySelector("[aria-busy]") && '
@@ -60,16 +63,21 @@ class Camera:
     """Opens the parts that are shown on demand."""
     self._browser.evaluate(_OPEN.format(selector))
 
-  def take(self, name: str) -> None:
-    """Writes the whole page, at least a window of it."""
+  def take(self, name: str, height: int = 0) -> None:
+    """Writes the page, at least a window of it, or its first `height` pixels.
+
+    64 colors make a file of a third of the bytes.
+    """
     size = self._browser.send('Page.getLayoutMetrics')['cssContentSize']
+    size['height'] = height or size['height']
     found = self._browser.send(
       'Page.captureScreenshot',
       captureBeyondViewport=True,
       clip={**size, 'scale': 1},
     )
     path = self._folder / f'{name}.png'
-    path.write_bytes(base64.b64decode(found['data']))
+    picture = Image.open(io.BytesIO(base64.b64decode(found['data'])))
+    picture.convert('RGB').quantize(64).save(path, optimize=True)
     print(path)
 
 
@@ -98,6 +106,7 @@ def _take_all(camera: Camera, browser: browser_lib.Browser) -> None:
   )
   camera.show(q=questions[0])
   camera.take('answer')
+  camera.take('readme', height=_README)
   camera.open('.sure, .steps, .other')
   browser.wait(_COMPARED)
   camera.take('answer_opened')

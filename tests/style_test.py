@@ -37,7 +37,7 @@ _PHRASES = {
 
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
-  'benchmarks': 3860,
+  'benchmarks': 3869,
   'bin': 2513,
   'realm_tf': 230,
   'realm_tf/answering': 1325,
@@ -63,7 +63,7 @@ _LINES = {
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1645,
   'tests': 37127,
-  'docs': 3473,
+  'docs': 3480,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 
