@@ -26,7 +26,8 @@ class Explorer:
   """A corpus, its searches and the reader; not safe for several threads.
 
   Attributes:
-    answerer: Searches by embeddings alone; its table has the changed texts.
+    answerer: The server's own; its table has the changed texts.
+    open_dense: Opens the search by embeddings alone.
     corpus: The corpus without changes.
     own: The server's own search: WORDS, EMBEDDINGS, BOTH or ''.
     sparse_weight: Weight of BM25 in BOTH.
@@ -38,6 +39,7 @@ class Explorer:
   """
 
   answerer: answerer_lib.Answerer
+  open_dense: Callable[[], retriever_lib.Retriever]
   corpus: block_table.BlockTable
   own: str
   sparse_weight: float
@@ -108,12 +110,13 @@ class Explorer:
 
   def compare(self, question: str) -> dict[str, Any]:
     """Returns the answer from the blocks of each search; one reader reads."""
-    words, dense = self.words(), self.answerer
+    words, answerer = self.words(), self.answerer
     by_words = retriever_lib.InBatches(
-      words, dense.finetuning.eval_batch_size, filled=False
+      words, answerer.finetuning.eval_batch_size, filled=False
     )
+    dense = dataclasses.replace(answerer, retriever=self._dense)
     searches = {
-      WORDS: dataclasses.replace(dense, retriever=by_words),
+      WORDS: dataclasses.replace(answerer, retriever=by_words),
       EMBEDDINGS: dense,
       BOTH: loading.with_sparse(dense, words, self.sparse_weight),
     }
@@ -127,6 +130,10 @@ class Explorer:
         for name, each in searches.items()
       ]
     }
+
+  @functools.cached_property
+  def _dense(self) -> retriever_lib.Retriever:
+    return self.open_dense()
 
   @functools.cached_property
   def _titles(self) -> list[str]:

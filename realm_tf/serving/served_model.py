@@ -1,6 +1,5 @@
 """Finds, opens, warms and swaps the model of the server."""
 
-import dataclasses
 import functools
 import threading
 from typing import Any, NamedTuple, Optional
@@ -94,26 +93,21 @@ def load(
     )
   build_sparse = build_sparse or KeptBm25()
   loaded = loading.load(model_dir, corpus_dir, index_dir)
-  corpus, article_blocks, edits = (
-    loaded.table,
-    loaded.table.article_blocks,
-    None,
-  )
+  corpus, edits = loaded.table, None
+  article_blocks = corpus.article_blocks
   if allow_edits or is_live:
     edits = edited_corpus.EditedCorpus(loaded)
     loaded, article_blocks = edits.opened, edits.article_blocks
-  (base,) = loading.answerers_of(loaded, choices, [0.0])
-  weight, answerer = choices.sparse_weight, base
-  if weight:
-    answerer = loading.with_sparse(base, build_sparse(corpus), weight)
+  answerer = loading.answerer_of(loaded, choices, build_sparse)
   _warm(answerer)
   if edits is not None:
     edits.warm()
   explorer = explorer_lib.Explorer(
-    _by_embeddings(base, choices, loaded),
+    answerer,
+    functools.partial(_by_embeddings, answerer, choices, loaded),
     corpus,
     _name_of(choices),
-    weight or 1.0,
+    choices.sparse_weight or 1.0,
     article_blocks,
     # Words do not find live documents.
     None if is_live else functools.partial(build_sparse, corpus),
@@ -143,17 +137,16 @@ def live(
 
 
 def _by_embeddings(
-  base: answerer_lib.Answerer,
+  answerer: answerer_lib.Answerer,
   choices: loading.Choices,
   loaded: model_files.OpenModel,
-) -> answerer_lib.Answerer:
-  """Returns `base` with a search by embeddings alone."""
-  if choices.retriever == names.MODEL:
-    return base
-  dense = retrievers.open(names.MODEL, loaded.table, loaded)
-  size = base.finetuning.eval_batch_size
-  return dataclasses.replace(
-    base, retriever=retriever_lib.InBatches(dense, size)
+) -> retriever_lib.Retriever:
+  """Returns the search by embeddings alone."""
+  if choices.retriever == names.MODEL and not choices.sparse_weight:
+    return answerer.retriever
+  return retriever_lib.InBatches(
+    retrievers.open(names.MODEL, loaded.table, loaded),
+    answerer.finetuning.eval_batch_size,
   )
 
 
