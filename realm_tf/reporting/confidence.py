@@ -15,7 +15,17 @@ _RISKS = (10, 20)  # Marked: 90 and 80 % of the answers are right.
 
 
 def picture(curves: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-  """Returns the <svg> of curves: name -> (coverage, risk), shares."""
+  """Returns the <svg> of curves: name -> (coverage, risk), shares.
+
+  Curves without a right answer are left out; '' if none is left.
+  """
+  curves = {
+    name: points
+    for name, points in curves.items()
+    if any(risk < 1 for _, risk in points)
+  }
+  if not curves:
+    return ''
 
   def paint(figure):
     plot = figure.subplots()

@@ -34,8 +34,8 @@ def build(
 ) -> str:
   """Returns the page of one run, or of several runs."""
   compared = comparison.read(results)
-  evaluations = [each._replace(name=_title(each)) for each in evaluations]
-  risks = {each.name: each.risk for each in evaluations if each.risk}
+  evaluations = list(_named(evaluations))
+  risks = {each.name: each.risk for each in evaluations}
   jobs: dict[str, list[run_reader.Run]] = {}
   for run in runs:
     jobs.setdefault(run.job, []).append(run)
@@ -48,7 +48,7 @@ def build(
     systems=comparison.systems(compared),
     picture=comparison.picture(compared) if compared else '',
     results=list(map(tables.of_systems, results)),
-    confidence=confidence.picture(risks) if risks else '',
+    confidence=confidence.picture(risks),
     refusing=tables.of_refusing(evaluations),
     learned=list(_pictures(jobs, of_retrieval=True)),
     training=list(_pictures(jobs, of_retrieval=False)),
@@ -64,10 +64,17 @@ def build(
   )
 
 
-def _title(evaluation: run_reader.Evaluation) -> str:
-  """Returns the name for a person."""
-  name = evaluation.name.replace('_', ' ')
-  return f'{name}, all together' if evaluation.sets else name
+def _named(
+  evaluations: Sequence[run_reader.Evaluation],
+) -> Iterator[run_reader.Evaluation]:
+  """Yields the evaluations with names for a person."""
+  short = {each.name.rpartition('/')[2] for each in evaluations}
+  for each in evaluations:
+    name = each.name
+    if len(short) == len(evaluations):
+      name = name.rpartition('/')[2]
+    name += ', all together' if each.sets else ''
+    yield each._replace(name=name.replace('_', ' '))
 
 
 def _headlines(runs, evaluations, compared) -> Iterator[tuple[str, str, str]]:

@@ -9,7 +9,6 @@ from realm_tf.reporting import run_reader
 
 _MISSING = '–'
 _REFUSING = {
-  'num_questions': 'number of questions',
   'answered': 'answered',
   'exact_match_answered': 'right if answered',
   'refused_answerable': 'refused with an answer in the corpus',
@@ -55,9 +54,12 @@ def of_evaluations(found: Sequence[run_reader.Evaluation]) -> Table:
 
 
 def of_refusing(found: Sequence[run_reader.Evaluation]) -> Table:
-  """Returns how each evaluation, and each of its sets, refuses to answer."""
+  """Returns how each evaluation refuses to answer.
+
+  Evaluations with sets have a row for each, and leave no others.
+  """
   rows = []
-  for each in found:
+  for each in [each for each in found if each.sets] or found:
     for name, metrics in {each.name: each.metrics, **each.sets}.items():
       if 'answered' in metrics:
         cells = [metrics.get(metric, _MISSING) for metric in _REFUSING]

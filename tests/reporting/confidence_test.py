@@ -27,6 +27,12 @@ class ConfidenceTest(absltest.TestCase):
     self.assertLess(x0, x1)
     self.assertAlmostEqual((y0 - y1) / (other0 - other1), 25 / 10, places=4)
 
+  def test_curves_without_a_right_answer_are_left_out(self):
+    wrong = [(0.5, 1.0), (1.0, 1.0)]
+    self.assertEqual(confidence.picture({'missing': wrong, 'none': []}), '')
+    text = confidence.picture({'missing': wrong, 'all': [(0.5, 0), (1, 0.5)]})
+    self.assertNotIn('missing', text)
+
 
 if __name__ == '__main__':
   absltest.main()

@@ -49,7 +49,8 @@ class TablesTest(absltest.TestCase):
       {'answered': 60.0, 'auroc': 95.0},
       {'missing_test': {'answered': 10.0, 'coverage@90': 5.0}, 'x': {}},
     )
-    table = tables.of_refusing([found, run_reader.Evaluation('old', {})])
+    own = run_reader.Evaluation('missing_test', {'answered': 10.0})
+    table = tables.of_refusing([own, found])
     rows = [dict(zip(table.headings, row)) for row in table.rows]
     self.assertEqual([row['in %'] for row in rows], ['all', 'missing test'])
     self.assertEqual([row['answered'] for row in rows], [60.0, 10.0])
