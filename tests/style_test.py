@@ -53,7 +53,7 @@ _LINES = {
   'realm_tf/pipelines': 390,
   'realm_tf/records': 3058,
   'realm_tf/refresh': 210,
-  'realm_tf/reporting': 996,
+  'realm_tf/reporting': 1015,
   'realm_tf/retrieval': 1106,
   'realm_tf/rundir': 1549,
   'realm_tf/serving': 2239,
@@ -62,7 +62,7 @@ _LINES = {
   'realm_tf/training': 4945,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1645,
-  'tests': 37127,
+  'tests': 37134,
   'docs': 3480,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
