@@ -73,6 +73,14 @@ def define_search(define: Callable[..., Any] = flags.DEFINE_float) -> None:
     ['auto', 'float32', 'bfloat16'],
     "Dtype of the reader's matrix products; by default the faster one.",
   )
+  flags.DEFINE_float(
+    'threshold',
+    None,
+    "Least probability of an answer that is not refused; by default the model's"
+    ' calibration decides.',
+    0.0,
+    1.0,
+  )
 
 
 def check_retriever() -> None:

@@ -7,7 +7,10 @@ Writes metrics.json (percent) and predictions.jsonl; a model without a reader
 gets only recall. With --retriever=bm25 the model reads BM25's blocks; with
 --retriever=none a model of bin.train_closed_book reads none. --compare also
 writes the questions that only one of two runs answers. Several --questions and
---sparse_weight each get a folder, as OUTPUT_DIR/sparse_0.5/test.
+--sparse_weight each get a folder, as OUTPUT_DIR/sparse_0.5/test. Above the
+folders, metrics.json tells of all --questions together how well `probability`
+separates right answers from wrong ones and from questions with `is_impossible`;
+risk_coverage.jsonl is its curve.
 """
 
 import json
@@ -72,10 +75,20 @@ launcher.check_flags(
 )
 
 
+def _questions(table, paths):
+  asked = question_flags.read_each(may_lack_answers=bool(paths.qrels))
+  if _RETRIEVER.value != names.NOTHING:
+    every = [each for group in asked.values() for each in group]
+    gold = [each.gold_id for each in every if not each.is_impossible]
+    article_lookup.check(gold, table, "Questions' gold_id")
+  return asked
+
+
 def _measure_questions(system, questions, recall_at, judge, output_dir):
   other = _COMPARE.value and comparison.Other(_COMPARE.value, questions)
   metrics = system.run(questions, recall_at, output_dir, other, judge)
-  print(categories.table(metrics['categories']))
+  if metrics['categories']:
+    print(categories.table(metrics['categories']))
   if other:
     print(comparison.as_text(metrics['comparison']))
   return metrics
@@ -89,10 +102,7 @@ def main(_):
   weights, seed = flags.FLAGS.sparse_weight, flags.FLAGS.seed
   answerers = answer_flags.load(weights) if answer_flags.MODEL_DIR.value else []
   table = answerers[0].table if answerers else corpus_flags.open_table()
-  asked = question_flags.read_each(may_lack_answers=bool(paths.qrels))
-  if _RETRIEVER.value != names.NOTHING:
-    gold = [each.gold_id for group in asked.values() for each in group]
-    article_lookup.check(gold, table, "Questions' gold_id")
+  asked = _questions(table, paths)
   recall_at, judge = [int(k) for k in _RECALL_AT.value], None
   if any(paths):
     (questions,) = asked.values()
@@ -117,6 +127,7 @@ def main(_):
         lengths=None if by_words else answerers[0].lengths,
         recall_at=recall_at,
       )
+    evaluated: dict[str, str] = {}
     for name, questions in (asked or {'': []}).items():
       folders = [f'sparse_{weight:g}'] if len(weights) > 1 else []
       folders += [name] if len(asked) > 1 else []
@@ -128,6 +139,10 @@ def main(_):
         )
         metrics |= size
       print(json.dumps(open_qa.write_metrics(metrics, output_dir)))
+      if 'answered' in metrics:
+        evaluated[name] = output_dir
+    if len(evaluated) > 1:
+      open_qa.write_together(evaluated, os.path.dirname(output_dir))
 
 
 if __name__ == '__main__':

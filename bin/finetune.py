@@ -44,7 +44,8 @@ launcher.check_flags(
 def _questions(inputs):
   """Returns the questions; BM25 makes questions of --queries_dir."""
   if not _QUERIES_DIR.value:
-    return question_flags.read()
+    keep_impossible = inputs.config.finetuning.null_spans
+    return question_flags.read(keep_impossible=keep_impossible)
   queries = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   queries.fit_corpus(inputs.table)
   words = bm25.over_table(inputs.table)

@@ -35,21 +35,26 @@ def define_queries_dir() -> flags.FlagHolder[Optional[str]]:
 
 
 def read(
-  path: Optional[str] = None, may_lack_answers: bool = False
+  path: Optional[str] = None,
+  may_lack_answers: bool = False,
+  keep_impossible: bool = False,
 ) -> list[questions.Question]:
   """Returns the questions of `path`, by default of every --questions."""
   paths = [path] if path else QUESTIONS.value or []
   return [
     question
     for each in paths
-    for question in questions.read_questions(each, may_lack_answers)
+    for question in questions.read_questions(
+      each, may_lack_answers, keep_impossible
+    )
   ]
 
 
 def read_each(may_lack_answers: bool) -> dict[str, list[questions.Question]]:
   """Returns the questions of each --questions by the name of its file.
 
-  UserError for two files of one name. Questions of BEIR may lack answers.
+  UserError for two files of one name. Questions of BEIR may lack answers, and
+  impossible questions are kept.
   """
   result: dict[str, list[questions.Question]] = {}
   for path in QUESTIONS.value or []:
@@ -59,5 +64,6 @@ def read_each(may_lack_answers: bool) -> dict[str, list[questions.Question]]:
         'Files of --questions must have different names. Found '
         f'{os.path.basename(path)} twice. Copy one to another name.'
       )
-    result[name] = read(path, may_lack_answers or path.startswith(beir.PREFIX))
+    lacks_answers = may_lack_answers or path.startswith(beir.PREFIX)
+    result[name] = read(path, lacks_answers, keep_impossible=True)
   return result

@@ -40,7 +40,7 @@ _TITLE = flags.DEFINE_string(
 
 
 def main(_):
-  questions = question_flags.read()
+  questions = question_flags.read(keep_impossible=True)
   tables = []
   for names in _ROWS.value:
     eval_dirs = {}

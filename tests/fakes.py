@@ -6,6 +6,7 @@ from typing import Optional
 import numpy as np
 
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.modeling import span_reader
 from realm_tf.objectives import exclusion
 from realm_tf.retrieval import retriever
 from realm_tf.text import wordpiece
@@ -116,7 +117,8 @@ class FakeReader:
         scores[row, column, first, width - 1] = (
           score + retrieval_scores[row, column]
         )
-    return scores
+    null = np.full(body_ids.shape[:2], exclusion.NO_SCORE, np.float32)
+    return span_reader.Scores(scores, null)
 
 
 def _gather(rows, ids, length):

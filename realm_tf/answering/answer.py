@@ -2,8 +2,10 @@
 
 from typing import Any, NamedTuple, Optional
 
+from realm_tf.answering import calibration
 from realm_tf.reporting import elements
 
+REFUSED = 'The corpus does not seem to say.'
 _MARGIN = 160  # Characters on either side of a span in HTML.
 _TEXT_MARGIN = 60  # The same in text.
 # Colors suit a light and a dark notebook.
@@ -36,12 +38,7 @@ class Evidence(NamedTuple):
 
 
 class Answer(NamedTuple):
-  """An answer, right with probability * (1 - null_probability).
-
-  The reader trains on questions with the answer in a block that it reads
-  (Section 3.2), so its scores cannot say that there is no answer. The
-  retriever's scores can: the early-update loss trains them as the probability
-  that a block holds the answer.
+  """The best guess, and the probability that it is right.
 
   Attributes:
     prediction: The first evidence's answer; '' if no block could be read.
@@ -49,12 +46,13 @@ class Answer(NamedTuple):
       the best text. None if there is no span.
     evidence: At most one per block: the prediction's evidence, then the other
       blocks by score.
-    probability: p(y|x) of the predicted text if a read block has the answer:
-      the softmax over all spans of the read blocks, summed over the spans with
-      this text. 0 without a span.
-    null_probability: Probability that no read block has the answer: the other
-      blocks' share in the softmax of f(x,z) over at most `config.NUM_COMPARED`
-      blocks. 1 if no block could be read.
+    probability: Probability that the prediction is right (`calibration`). 0
+      without a span.
+    null_probability: Probability by the retriever that no read block has the
+      answer: the other blocks' share in the softmax of f(x,z) over at most
+      `config.NUM_COMPARED` blocks. 1 if no block could be read.
+    is_refused: Whether `probability` is below the threshold.
+    signals: What `probability` is computed from; None without a span.
   """
 
   question: str
@@ -63,19 +61,21 @@ class Answer(NamedTuple):
   evidence: list[Evidence]
   probability: float = 0.0
   null_probability: float = 1.0
+  is_refused: bool = False
+  signals: Optional[calibration.Signals] = None
 
   def as_json(self) -> dict[str, Any]:
     """Returns the object for predictions.jsonl and --json."""
-    evidence = [item._asdict() for item in self.evidence]
-    return {**self._asdict(), 'evidence': evidence}
+    fields = self._asdict()
+    del fields['signals']
+    return {**fields, 'evidence': [item._asdict() for item in self.evidence]}
 
   def as_text(self) -> str:
     """Returns a line for the answer, and a line for each block of evidence."""
     lines = [
       self.question,
-      f'  {self.prediction or "(no answer found)"}'
-      f'  ({self.probability:.1%} if a block read has the answer; '
-      f'{self.null_probability:.1%} that none has)',
+      f'  {REFUSED} Best guess: ' * self.is_refused
+      + f'  {self.prediction or "(no answer found)"}  ({self.probability:.1%})',
     ]
     for item in self.evidence:
       before = item.text[max(0, item.start - _TEXT_MARGIN) : item.start]
@@ -93,9 +93,9 @@ class Answer(NamedTuple):
       e('p', self.question, style='margin:.2em 0;opacity:.7'),
       e(
         'p',
+        f'{REFUSED} Best guess: ' if self.is_refused else None,
         e('b', self.prediction or '(no answer found)'),
-        f'  {self.probability:.1%} if a block read has the answer, '
-        f'{self.null_probability:.1%} that none has',
+        f'  {self.probability:.1%}',
         style='margin:.2em 0',
       ),
       *map(_item, self.evidence),

@@ -29,12 +29,14 @@ class Spans(NamedTuple):
     lasts: Last wordpiece, int [B, K, S].
     scores: g(s), with the retrieval score, float32 [B, K, S], or NOTHING.
     log_normalizers: log sum_s exp(g(s)) over all spans of all K blocks, [B].
+    log_nulls: The same over the null spans, or NOTHING without any, [B].
   """
 
   firsts: Any
   lasts: Any
   scores: Any
   log_normalizers: Any
+  log_nulls: Any
 
 
 class Choice(NamedTuple):
@@ -61,11 +63,14 @@ def key(text: str) -> str:
   return answers.normalize_answer(text) or text
 
 
-def best_spans(scores: np.ndarray, num_spans: int = NUM_SPANS) -> Spans:
+def best_spans(
+  scores: np.ndarray, null: np.ndarray, num_spans: int = NUM_SPANS
+) -> Spans:
   """Finds the `num_spans` best spans of each block; a short body has fewer.
 
   Args:
     scores: By first wordpiece and width - 1, float32 [B, K, Lz, W].
+    null: Scores of null spans, float32 [B, K].
   """
   width = scores.shape[-1]
   flat = scores.reshape(*scores.shape[:2], -1)  # [B, K, Lz * W]
@@ -82,6 +87,7 @@ def best_spans(scores: np.ndarray, num_spans: int = NUM_SPANS) -> Spans:
     firsts + best % width,
     np.take_along_axis(values, order, axis=-1),
     log_sum_exp(flat.reshape(len(flat), -1)),
+    log_sum_exp(np.where(exclusion.exists(null), null, NOTHING)),
   )
 
 

@@ -6,7 +6,6 @@ would answer "u . s ." for "U.S.".
 
 from collections.abc import Callable, Iterable, Sequence
 import dataclasses
-import math
 from typing import Any, Optional, cast
 
 import numpy as np
@@ -14,22 +13,30 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import answer_choice
+from realm_tf.answering import calibration as calibration_lib
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.modeling import span_reader
 from realm_tf.records import block_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import wordpiece
 
 # (question_ids int32 [B, Lx], title_ids int32 [B, K, Lt], body_ids int32
-# [B, K, Lz], retrieval_scores float32 [B, K]) -> scores of spans by first
-# wordpiece in the body and width - 1, float32 [B, K, Lz, W], retrieval scores
+# [B, K, Lz], retrieval_scores float32 [B, K]) -> scores, retrieval scores
 # included.
-Reader = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+Reader = Callable[
+  [np.ndarray, np.ndarray, np.ndarray, np.ndarray], span_reader.Scores
+]
 
 
 @dataclasses.dataclass(frozen=True)
 class Answerer:
-  """Answers questions in batches; a model without `reader` only retrieves."""
+  """Answers questions in batches; a model without `reader` only retrieves.
+
+  Attributes:
+    calibration: Of the probabilities; None leaves them raw.
+    threshold: Least probability of an answer that is not refused.
+  """
 
   tokenizer: wordpiece.WordpieceTokenizer
   table: block_table.BlockTable
@@ -37,6 +44,8 @@ class Answerer:
   reader: Optional[Reader]
   lengths: config_lib.LengthConfig
   finetuning: config_lib.FinetuningConfig
+  calibration: Optional[calibration_lib.Calibration] = None
+  threshold: float = 0.0
 
   @property
   def num_read(self) -> int:
@@ -106,9 +115,10 @@ class Answerer:
     scores = cast(Reader, self.reader)(
       question_ids, title_ids, sampling.trim(body_ids, 1), _finite(read.scores)
     )
-    scores = np.array(scores)
-    scores[read.block_ids < 0] = -np.inf  # No block has no span.
-    return answer_choice.best_spans(scores)
+    spans, null = map(np.array, scores)
+    spans[read.block_ids < 0] = -np.inf  # No block has no span.
+    null[read.block_ids < 0] = -np.inf
+    return answer_choice.best_spans(spans, null)
 
   def _cut(
     self, block_ids: np.ndarray, spans: answer_choice.Spans
@@ -149,31 +159,34 @@ class Answerer:
       spans.scores.reshape(single), keys.reshape(single), by
     ).places.reshape(*texts.shape[:2], 1)
     alone = np.take_along_axis(texts, alone, axis=-1)[..., 0]
-    compared = answer_choice.softmax(found.scores)
-    probabilities = answer_choice.softmax(found.scores[:, : self.num_read])
+    p_z = answer_choice.softmax(found.scores[:, : self.num_read])
+    unread = _unread_share(found.scores, choice)
+    signals = calibration_lib.signals(choice, spans, unread)
+    probabilities = calibration_lib.probability(signals, self.calibration)
     answers = []
     for row, question in enumerate(questions):
       columns = choice.columns[row][choice.exists[row]]
       if not columns.size:
-        answers.append(answer_lib.Answer(question, '', None, []))
+        empty = answer_lib.Answer(question, '', None, [])
+        answers.append(empty._replace(is_refused=self.threshold > 0))
         continue
       shown = columns, choice.places[row][: len(columns)]
-      fields = (starts, ends, texts)
       evidence = zip(
-        *(array[row][shown].tolist() for array in fields),
-        probabilities[row][columns].tolist(),
+        *(array[row][shown].tolist() for array in (starts, ends, texts)),
+        p_z[row][columns].tolist(),
         spans.scores[row][shown].tolist(),
         alone[row][columns].tolist(),
       )
-      log_probability = choice.log_sums[row] - spans.log_normalizers[row]
       answers.append(
         answer_lib.Answer(
           question,
           texts[row][shown][0],
           float(choice.scores[row]),
           self._evidence(found.block_ids[row, columns[:top_k]], evidence),
-          min(1.0, math.exp(log_probability)),
-          max(0.0, 1.0 - float(compared[row, columns].sum())),
+          float(probabilities[row]),
+          float(unread[row]),
+          bool(probabilities[row] < self.threshold),
+          calibration_lib.Signals(*(float(each[row]) for each in signals)),
         )
       )
     return answers
@@ -209,6 +222,15 @@ class Answerer:
     ids = block_ids.tolist()
     blocks = zip(ids, self.table.titles(ids), self.table.texts(ids), fields)
     return [answer_lib.Evidence(*block[:3], *block[3]) for block in blocks]
+
+
+def _unread_share(
+  scores: np.ndarray, choice: answer_choice.Choice
+) -> np.ndarray:
+  """Returns the share of the other blocks than the shown ones, float32 [B]."""
+  compared = answer_choice.softmax(scores)
+  shown = np.take_along_axis(compared, choice.columns, axis=1) * choice.exists
+  return np.maximum(1.0 - shown.sum(axis=1), 0.0)
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import NamedTuple, Optional, TypeVar
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.answering import answerer as answerer_lib
+from realm_tf.answering import calibration
 from realm_tf.answering import reading
 from realm_tf.config import names
 from realm_tf.index import model_files
@@ -37,6 +38,8 @@ class Choices(NamedTuple):
       scores; with 0 no BM25 is built.
     read_dtype: Dtype of the reader's matmuls: 'float32', 'bfloat16' or 'auto'.
     retriever: A name in `retrievers`.
+    threshold: Least probability of an answer that is not refused; None takes
+      the calibration's, or refuses nothing.
   """
 
   num_read: Optional[int] = None
@@ -45,6 +48,7 @@ class Choices(NamedTuple):
   sparse_weight: float = 0.0
   read_dtype: str = 'auto'
   retriever: str = names.MODEL
+  threshold: Optional[float] = None
 
 
 DEFAULT_CHOICES = Choices()
@@ -130,9 +134,56 @@ def answerers_of(
   )
   sparse = build_sparse(loaded.table) if any(sparse_weights) else None
   return [
-    with_sparse(answerer, sparse, weight) if sparse and weight else answerer
+    _at_weight(answerer, loaded, choices._replace(sparse_weight=weight), sparse)
     for weight in sparse_weights
   ]
+
+
+def _at_weight(
+  answerer: answerer_lib.Answerer,
+  loaded: model_files.OpenModel,
+  choices: Choices,
+  sparse: Optional[retriever_lib.Retriever],
+) -> answerer_lib.Answerer:
+  """Returns the answerer with the weight of BM25, and its calibration."""
+  found = calibration_of(loaded, choices, answerer.finetuning)
+  threshold = threshold_of(found, choices)
+  result = dataclasses.replace(answerer, calibration=found, threshold=threshold)
+  if sparse and choices.sparse_weight:
+    return with_sparse(result, sparse, choices.sparse_weight)
+  return result
+
+
+def calibration_of(
+  loaded: model_files.OpenModel,
+  choices: Choices,
+  finetuning: config_lib.FinetuningConfig,
+) -> Optional[calibration.Calibration]:
+  """Returns the model's calibration; None with another model's reader."""
+  if choices.reader_dir:
+    return None
+  return calibration.read(loaded.path, setting_of(choices, finetuning))
+
+
+def setting_of(
+  choices: Choices, finetuning: config_lib.FinetuningConfig
+) -> calibration.Setting:
+  """Returns the setting that a calibration is for."""
+  return calibration.Setting(
+    choices.retriever,
+    choices.sparse_weight,
+    finetuning.num_read,
+    finetuning.answer_by,
+  )
+
+
+def threshold_of(
+  found: Optional[calibration.Calibration], choices: Choices
+) -> float:
+  """Returns the least probability of an answer that is not refused."""
+  if choices.threshold is not None:
+    return choices.threshold
+  return found.threshold if found else 0.0
 
 
 def with_sparse(

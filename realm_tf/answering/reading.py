@@ -10,6 +10,7 @@ from realm_tf.index import embed_backend
 from realm_tf.modeling import lean_encoder
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
+from realm_tf.modeling import span_reader
 from realm_tf.objectives import exclusion
 from realm_tf.records import joining
 
@@ -19,8 +20,9 @@ _GROUP_TOKENS = 4096
 _MOST_KEPT_BYTES = 1 << 28
 
 
-# (tokens of pairs int32 [n, L], Lz) -> scores of spans, float32 [n, Lz, W].
-Score = Callable[[dict[str, np.ndarray], int], np.ndarray]
+# (tokens of pairs int32 [n, L], Lz) -> scores of spans, float32 [n, Lz, W], and
+# of null spans, [n].
+Score = Callable[[dict[str, np.ndarray], int], span_reader.Scores]
 
 
 def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
@@ -43,9 +45,10 @@ def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
 
   def score_pairs(
     tokens: dict[str, np.ndarray], body_length: int
-  ) -> np.ndarray:
+  ) -> span_reader.Scores:
     arrays = [tokens[name][:, None] for name in joining.NAMES]
-    return score(*arrays, body_length)[:, 0].numpy()
+    scores = score(*arrays, body_length)
+    return span_reader.Scores(*(each[:, 0].numpy() for each in scores))
 
   return score_pairs
 
@@ -74,12 +77,12 @@ class KeptScore:
 
   def __init__(self, score: Score):
     self._score = score
-    self._kept: dict[bytes, np.ndarray] = {}  # By the pair's wordpieces.
+    self._kept: dict[bytes, span_reader.Scores] = {}  # By wordpieces.
     self._num_bytes = 0
 
   def __call__(
     self, tokens: dict[str, np.ndarray], body_length: int
-  ) -> np.ndarray:
+  ) -> span_reader.Scores:
     lengths = tokens['input_mask'].sum(axis=1)
     ids = zip(tokens['input_word_ids'], lengths, strict=True)
     keys = [row[:length].tobytes() for row, length in ids]
@@ -90,17 +93,18 @@ class KeptScore:
     if new:
       some = {name: each[new] for name, each in tokens.items()}
       num_body = some['input_type_ids'].sum(axis=1) - 1
-      for row, length, scores in zip(
-        new, num_body, self._score(some, body_length), strict=True
+      for row, length, spans, null in zip(
+        new, num_body, *self._score(some, body_length), strict=True
       ):
-        self._kept[keys[row]] = scores[:length].copy()
-        self._num_bytes += self._kept[keys[row]].nbytes
+        kept = span_reader.Scores(spans[:length].copy(), null)
+        self._kept[keys[row]] = kept
+        self._num_bytes += kept.spans.nbytes
     found = [self._kept[key] for key in keys]
-    shape = len(keys), body_length, found[0].shape[1]
+    shape = len(keys), body_length, found[0].spans.shape[1]
     result = np.full(shape, exclusion.NO_SCORE, np.float32)
     for row, scores in enumerate(found):
-      result[row, : len(scores)] = scores
-    return result
+      result[row, : len(scores.spans)] = scores.spans
+    return span_reader.Scores(result, np.array([each.null for each in found]))
 
 
 class PairReader:
@@ -139,19 +143,23 @@ class PairReader:
     title_ids: np.ndarray,
     body_ids: np.ndarray,
     retrieval_scores: np.ndarray,
-  ) -> np.ndarray:
+  ) -> span_reader.Scores:
     shape = *body_ids.shape, self._max_width  # B, K, Lz, W
     tokens = self._pack(question_ids, title_ids, body_ids)
     # The body's wordpieces: the second segment without its [SEP].
     num_body = tokens['input_type_ids'].sum(axis=1) - 1
-    scores = np.full(
-      [len(num_body), *shape[2:]], exclusion.NO_SCORE, np.float32
+    spans, null = (
+      np.full([len(num_body), *rest], exclusion.NO_SCORE, np.float32)
+      for rest in (shape[2:], [])
     )
     for rows, length in _groups(tokens['input_mask'].sum(axis=1), num_body):
       some = {name: ids[rows, :length] for name, ids in tokens.items()}
       longest = num_body[rows].max()
-      scores[rows, :longest] = self._score(some, longest)
-    return scores.reshape(shape) + retrieval_scores[:, :, None, None]
+      spans[rows, :longest], null[rows] = self._score(some, longest)
+    return span_reader.Scores(
+      spans.reshape(shape) + retrieval_scores[:, :, None, None],
+      null.reshape(shape[:2]) + retrieval_scores,
+    )
 
   def _pack(
     self, question_ids: np.ndarray, title_ids: np.ndarray, body_ids: np.ndarray

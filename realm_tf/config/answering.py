@@ -30,6 +30,9 @@ class FinetuningConfig(JobConfig):
     read_answer_block: Whether training always reads a block with the answer. If
       the first K lack it, the best other block that has it replaces the last.
       ORQA's reader learns nothing from such questions.
+    null_spans: Whether the reader also scores a null span in each block: no
+      block read has the answer, as in SQuAD 2.0. Questions with `is_impossible`
+      train it; otherwise they are left out. The paper has none.
     freeze_query_tower: Whether Embed_input is not trained.
     freeze_block_tower: Whether Embed_doc is not trained (Section 3.3). If it
       is, each step embeds the blocks that it reads. The index, which is built
@@ -56,6 +59,7 @@ class FinetuningConfig(JobConfig):
   supervision: str = fields.one_of('gold', 'answer')
   read_titles: bool = False
   read_answer_block: bool = True
+  null_spans: bool = False
   freeze_query_tower: bool = False
   freeze_block_tower: bool = True
   refresh_every_steps: int = fields.not_negative(0)

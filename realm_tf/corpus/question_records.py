@@ -21,7 +21,8 @@ _IDS = 'id', '_id', 'qid', 'question_id', 'query_id', 'questionid'
 _TEXTS = 'text', 'answer', 'value', 'aliases'
 _GROUPS = 'data', 'paragraphs', 'qas'  # Lists of groups of questions.
 _GOLD, _REGEX, _TITLE = 'gold_id', 'regex', 'title'
-NAMES = {*_QUESTIONS, *_ANSWERS, *_GROUPS, *_IDS, _GOLD, _REGEX}
+_IMPOSSIBLE = 'is_impossible'  # SQuAD 2.0's key.
+NAMES = {*_QUESTIONS, *_ANSWERS, *_GROUPS, *_IDS, _GOLD, _REGEX, _IMPOSSIBLE}
 _LIST = re.compile(r"""\s*\[(\s*['"].*)?\]\s*""", re.DOTALL)
 _MAX_DEPTH = 3
 _MAX_LITERAL = 1_000_000  # Characters of a Python list.
@@ -35,6 +36,7 @@ class Question(NamedTuple):
     regex: Whether `answers` are regular expressions (CuratedTREC).
     gold_id: Id of the article that the question was written from, or ''.
     title: Title of the question's record or group, as in SQuAD, or ''.
+    is_impossible: Whether the corpus has no answer.
   """
 
   question: str
@@ -43,6 +45,7 @@ class Question(NamedTuple):
   question_id: str = ''
   gold_id: str = ''
   title: str = ''
+  is_impossible: bool = False
 
 
 def parse(
@@ -73,9 +76,10 @@ def parse(
     found = ', '.join(map(repr, list(record)[:9]))
     raise _error(where, "'answers', a list of strings", found)
   answers = _answers(where, fields)
-  regex = fields.get(_REGEX) or False
-  if not isinstance(regex, bool):
-    raise _error(where, "true or false as 'regex'", repr(regex)[:40])
+  regex, impossible = (_flag(where, fields, n) for n in (_REGEX, _IMPOSSIBLE))
+  if impossible and answers:
+    found = repr(answers)[:40]
+    raise _error(where, "no answers with 'is_impossible'", found)
   for answer in answers if regex else ():
     check_regex(where, answer)
   yield Question(
@@ -85,7 +89,15 @@ def parse(
     record_fields.as_id(where, record_fields.find(fields, _IDS)),
     record_fields.as_id(where, fields.get(_GOLD)),
     title if isinstance(title := fields.get(_TITLE), str) else '',
+    impossible,
   )
+
+
+def _flag(where: str, fields: Mapping[str, Any], name: str) -> bool:
+  value = fields.get(name) or False
+  if not isinstance(value, bool):
+    raise _error(where, f"true or false as '{name}'", repr(value)[:40])
+  return value
 
 
 def _error(where: str, must: str, found: str) -> errors.UserError:

@@ -18,23 +18,27 @@ from realm_tf.corpus import record_files
 Question = question_records.Question
 
 
-def read_questions(path: str, may_lack_answers: bool = False) -> list[Question]:
+def read_questions(
+  path: str, may_lack_answers: bool = False, keep_impossible: bool = False
+) -> list[Question]:
   """Reads questions from a file, a glob, a BEIR folder or a dataset.
 
   A record is {"question": str, "answers": [str], "regex": optional bool, "id":
-  optional, "gold_id": optional}, or another tool's form. As in ORQA, answers
-  are regular expressions in a file with CuratedTrec in its name. Columns
-  without a header are DPR's (question, list of answers) or CuratedTREC's (id,
-  kind, question, regular expression).
+  optional, "gold_id": optional, "is_impossible": optional bool}, or another
+  tool's form. As in ORQA, answers are regular expressions in a file with
+  CuratedTrec in its name. Columns without a header are DPR's (question, list of
+  answers) or CuratedTREC's (id, kind, question, regular expression).
 
   Args:
     path: File or glob, 'beir:DIR', 'tfds:NAME' or 'hf_disk:DIR'.
     may_lack_answers: Whether to keep questions without answers, as in BEIR.
+    keep_impossible: Whether to keep questions with `is_impossible`.
   """
   counts = counts_lib.Counts()
   questions = []
   for question in _read(path, may_lack_answers):
-    if question.answers or may_lack_answers:
+    is_kept = keep_impossible and question.is_impossible
+    if question.answers or may_lack_answers or is_kept:
       questions.append(question)
     else:
       counts.drop('question without an answer')

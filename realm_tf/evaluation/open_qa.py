@@ -18,6 +18,7 @@ from realm_tf.answering import closed_book
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import outcome as outcome_lib
+from realm_tf.evaluation import refusing
 from realm_tf.evaluation import retrieval_recall
 from realm_tf.evaluation import summary
 from realm_tf.index import searcher as searcher_lib
@@ -31,6 +32,7 @@ RANKS = comparison.RANKS
 METRICS = 'metrics.json'
 COMPARISON = 'comparison.jsonl'
 SPAN_RANKS = 'span_ranks.jsonl'
+RISK_COVERAGE = 'risk_coverage.jsonl'
 
 # (queries, blocks of each query) -> answers.
 Reading = Callable[
@@ -74,10 +76,11 @@ class OpenQa:
   ) -> dict[str, Any]:
     """Answers at least one question; returns the fields of metrics.json.
 
-    Writes predictions.jsonl, or ranks.jsonl without a reader, and
-    comparison.jsonl with `other`, which needs a reader.
+    Writes predictions.jsonl and risk_coverage.jsonl, or ranks.jsonl without a
+    reader, and comparison.jsonl with `other`, which needs a reader.
     """
-    if self.read and not any(question.answers for question in questions):
+    judged = (q.answers or q.is_impossible for q in questions)
+    if self.read and not any(judged):
       # There is no reference to compare an answer with.
       only_found = dataclasses.replace(self, read=None)
       return only_found.run(questions, recall_at, output_dir, other, judge)
@@ -94,6 +97,8 @@ class OpenQa:
     tf.io.gfile.makedirs(output_dir)
     if self.read:
       _write_lines(os.path.join(output_dir, PREDICTIONS), outcome.rows())
+      path = os.path.join(output_dir, RISK_COVERAGE)
+      _write_lines(path, refusing.points(outcome.rated))
     elif outcome.has_answers:
       _write_lines(os.path.join(output_dir, RANKS), outcome.ranks())
     if other:
@@ -193,6 +198,19 @@ def write_metrics(
   with tf.io.gfile.GFile(os.path.join(output_dir, METRICS), 'w') as file:
     file.write(json.dumps(metrics, indent=2) + '\n')
   return metrics
+
+
+def write_together(
+  eval_dirs: Mapping[str, str], output_dir: str
+) -> dict[str, Any]:
+  """Writes how several evaluations refuse, as of one, and by name.
+
+  `eval_dirs` has the directory with predictions.jsonl of each name.
+  """
+  sets = {name: refusing.read(path) for name, path in eval_dirs.items()}
+  curve = refusing.points(refusing.joined(sets.values()))
+  _write_lines(os.path.join(output_dir, RISK_COVERAGE), curve)
+  return write_metrics(refusing.measure_sets(sets), output_dir)
 
 
 def _write_lines(path: str, rows: Iterable[dict[str, Any]]) -> None:

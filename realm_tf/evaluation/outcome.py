@@ -10,6 +10,7 @@ import numpy as np
 from realm_tf.answering import answer as answer_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
+from realm_tf.evaluation import refusing
 from realm_tf.evaluation import retrieval_recall
 
 
@@ -41,6 +42,31 @@ class Outcome:
   @property
   def predictions(self) -> list[str]:
     return [answer.prediction for answer in self.answers]
+
+  @functools.cached_property
+  def rated(self) -> refusing.Rated:
+    """The answers' probabilities; there must be a reader."""
+    return refusing.Rated(
+      np.array([answer.probability for answer in self.answers]),
+      self.quality.exact,
+      np.array([question.is_impossible for question in self.questions]),
+      np.array([answer.is_refused for answer in self.answers]),
+    )
+
+  def answerable(self) -> 'Outcome':
+    """Returns the outcome of the questions that are not impossible."""
+    rows = [i for i, q in enumerate(self.questions) if not q.is_impossible]
+    if len(rows) == len(self.questions):
+      return self
+    return dataclasses.replace(
+      self,
+      questions=[self.questions[i] for i in rows],
+      block_ids=self.block_ids[rows],
+      scores=self.scores[rows],
+      holds_answer=self.holds_answer[rows],
+      is_gold=None if self.is_gold is None else self.is_gold[rows],
+      answers=[self.answers[i] for i in rows] if self.answers else [],
+    )
 
   @property
   def has_answers(self) -> bool:
@@ -96,6 +122,7 @@ class Outcome:
       references = {
         'answers': list(self.questions[i].answers),
         'regex': self.questions[i].regex,
+        'is_impossible': self.questions[i].is_impossible,
         'exact_match': bool(self.quality.exact[i]),
         'f1': float(self.quality.f1[i]),
       }

@@ -7,6 +7,7 @@ import numpy as np
 
 from realm_tf.evaluation import categories
 from realm_tf.evaluation import outcome as outcome_lib
+from realm_tf.evaluation import refusing
 from realm_tf.evaluation import retrieval_recall
 from realm_tf.evaluation import uncertainty
 
@@ -16,8 +17,22 @@ def summarize(
 ) -> dict[str, Any]:
   """Returns counts, means, intervals and the table by category.
 
-  There must be a question. With fewer than k blocks, recall@k counts all.
+  There must be a question. With fewer than k blocks, recall@k counts all. Only
+  probabilities and times are of impossible questions, too.
   """
+  metrics: dict[str, Any] = {'num_questions': len(outcome.questions)}
+  if outcome.answers:
+    metrics |= refusing.measure(outcome.rated)
+  metrics |= _latency(outcome.seconds)
+  outcome = outcome.answerable()
+  if not outcome.questions:
+    return {**metrics, 'intervals': {}, 'categories': {}}
+  return metrics | _of_answerable(outcome, recall_at, seed)
+
+
+def _of_answerable(
+  outcome: outcome_lib.Outcome, recall_at: Sequence[int], seed: int
+) -> dict[str, Any]:
   read = outcome.reading() if outcome.answers else {}
   found = {}
   if outcome.has_answers and (outcome.block_ids >= 0).any():
@@ -26,19 +41,13 @@ def summarize(
   if read and found:
     reranked = outcome.reranked(outcome.holds_answer)
     values |= recall('reranked_recall', reranked, recall_at)
-  own_means, ends = means(values, seed)
-  metrics: dict[str, Any] = {
-    'num_questions': len(outcome.questions),
-    **own_means,
-  }
+  metrics: dict[str, Any]
+  metrics, ends = means(values, seed)
   if outcome.is_gold is not None:
     is_gold = outcome.is_gold[outcome.has_gold]
     gold, gold_ends = means(recall('gold_recall', is_gold, recall_at), seed)
     metrics |= {'num_with_gold_id': len(is_gold), **gold}
     ends |= gold_ends
-  if outcome.answers:
-    metrics.update(_calibration(outcome))
-  metrics.update(_latency(outcome.seconds))
   metrics['intervals'] = ends
   shown = {name: read[name] for name in ('exact_match', 'f1') if name in read}
   metrics['categories'] = categories.by_category(
@@ -71,25 +80,6 @@ def means(
     {name: 100 * float(value.mean()) for name, value in values.items()},
     dict(zip(values, (100 * ends).tolist(), strict=True)),
   )
-
-
-def _calibration(outcome: outcome_lib.Outcome) -> dict[str, float]:
-  """Returns the calibration error of an answer's probability, in percent.
-
-  The second field is the error of probability * (1 - null_probability).
-  """
-  probabilities, null = (
-    np.array([getattr(answer, name) for answer in outcome.answers])
-    for name in ('probability', 'null_probability')
-  )
-  error = uncertainty.expected_calibration_error
-  right = outcome.quality.exact
-  return {
-    'expected_calibration_error': 100 * error(probabilities, right),
-    'expected_calibration_error_with_null': (
-      100 * error(probabilities * (1 - null), right)
-    ),
-  }
 
 
 def _latency(seconds: np.ndarray) -> dict[str, float]:

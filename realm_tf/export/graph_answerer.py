@@ -9,13 +9,16 @@ gives the offsets of wordpieces.
 
 from collections.abc import Callable
 import dataclasses
+from typing import Optional
 
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf.answering import calibration as calibration_lib
 from realm_tf.export import graph_blocks
 from realm_tf.export import graph_evidence
 from realm_tf.modeling import realm_model
+from realm_tf.modeling import span_reader
 from realm_tf.objectives import exclusion
 from realm_tf.records import joining
 from realm_tf.text import string_tensors
@@ -38,6 +41,7 @@ class GraphAnswerer:
     reader: A model with the SPAN part.
     search: (queries float32 [B, D], k) -> block ids int32 [B, k] and scores
       float32 [B, k], best first; -1 and -inf fill the rest.
+    calibration: As in `answerer.Answerer`; so is `threshold`.
   """
 
   tokenizer: wordpiece.WordpieceTokenizer
@@ -48,6 +52,8 @@ class GraphAnswerer:
   search: Callable[[tf.Tensor, int], tuple[tf.Tensor, tf.Tensor]]
   lengths: config_lib.LengthConfig
   finetuning: config_lib.FinetuningConfig
+  calibration: Optional[calibration_lib.Calibration] = None
+  threshold: float = 0.0
 
   @property
   def num_read(self) -> int:
@@ -59,7 +65,8 @@ class GraphAnswerer:
 
     Returns:
       Fields of `answer.Answer`: 'answers' string [B], 'scores',
-      'probabilities' and 'null_probabilities' float32 [B]. Fields of
+      'probabilities' and 'null_probabilities' float32 [B], 'is_refused' bool
+      [B]. Fields of
       `answer.Evidence`: 'block_ids', 'starts' and 'ends' int32 [B, K],
       'titles', 'texts' and 'evidence_answers' string [B, K], and
       'retrieval_probabilities' and 'evidence_scores' float32 [B, K].
@@ -76,13 +83,15 @@ class GraphAnswerer:
       read_ids >= 0, self.blocks.texts(tf.maximum(read_ids, 0)), ''
     )
     tokens = string_tensors.tokenize(self.tokenizer, tf.reshape(texts, [-1]))
-    span_scores = self._read(question_ids, read_ids, tokens.ids, scores)
+    read = self._read(question_ids, read_ids, tokens.ids, scores)
     evidence = graph_evidence.find(
-      texts, tokens, span_scores, self.finetuning.answer_by
+      texts, tokens, read, self.finetuning.answer_by
     )
     titles = self.blocks.titles(tf.maximum(read_ids, 0))
     return {
-      **graph_evidence.summary(evidence, scores),
+      **graph_evidence.summary(
+        evidence, scores, self.calibration, self.threshold
+      ),
       **graph_evidence.of_blocks(evidence, scores, read_ids),
       'titles': evidence.of_blocks(titles, ''),
       'texts': evidence.of_blocks(texts, ''),
@@ -95,7 +104,7 @@ class GraphAnswerer:
     return self.embedder.embed_queries(tokens)
 
   def _read(self, question_ids, read_ids, body_ids, scores):
-    """Returns sums of span and retrieval scores, [B, K, Lz, W]."""
+    """Returns `span_reader.Scores` plus retrieval scores."""
     num_read, at_most = self.num_read, self.finetuning.joint_tokens
     bodies = body_ids[:, : at_most - 3].to_tensor(shape=[None, at_most - 3])
     titles = None
@@ -113,12 +122,16 @@ class GraphAnswerer:
       titles,
     )
     joint = trim(joint)
-    body_length = tf.reduce_sum(joint['input_type_ids'], axis=-1) - 1
-    body_length = tf.maximum(tf.reduce_max(body_length), 1)
-    spans = self.reader.span_reader(joint, body_length)
-    read_scores = scores[:, :num_read, None, None]
-    found = read_scores > -float('inf')
-    return tf.where(found, spans + read_scores, exclusion.NO_SCORE)
+    num_body = tf.reduce_sum(joint['input_type_ids'], axis=-1) - 1
+    body_length = tf.maximum(tf.reduce_max(num_body), 1)
+    spans, null = self.reader.span_reader(joint, body_length)
+    scores = scores[:, :num_read]
+    found = (scores > -float('inf')) & (num_body > 0)
+    spans += scores[:, :, None, None]
+    return span_reader.Scores(
+      tf.where(found[:, :, None, None], spans, exclusion.NO_SCORE),
+      tf.where(found, null + scores, exclusion.NO_SCORE),
+    )
 
 
 def trim(tokens: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:

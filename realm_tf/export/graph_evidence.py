@@ -3,12 +3,14 @@
 Names and meanings of the results are `answering.answer`'s.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
 from realm_tf.answering import answer_choice
+from realm_tf.answering import calibration as calibration_lib
+from realm_tf.modeling import span_reader
 from realm_tf.objectives import exclusion
 from realm_tf.records import null_block
 from realm_tf.text import string_tensors
@@ -46,7 +48,7 @@ class Evidence(NamedTuple):
 def find(
   texts: tf.Tensor,
   tokens: string_tensors.Tokens,
-  scores: tf.Tensor,
+  scores: span_reader.Scores,
   answer_by: str,
 ) -> Evidence:
   """Finds the answer.
@@ -54,15 +56,15 @@ def find(
   Args:
     texts: Texts of the blocks, string [B, K].
     tokens: Wordpieces of the B * K texts.
-    scores: Sums of span and retrieval scores, float32 [B, K, Lz, W].
+    scores: Sums of span and retrieval scores.
   """
-  spans = best_spans(scores)
+  spans = best_spans(*scores)
   starts, ends, cut = _cut(texts, tokens, spans)
   choice = answer_choice.choose(spans.scores, _keys(cut), answer_by, tnp)
   return Evidence(spans, choice, starts, ends, cut)
 
 
-def best_spans(scores: tf.Tensor) -> answer_choice.Spans:
+def best_spans(scores: tf.Tensor, null: tf.Tensor) -> answer_choice.Spans:
   """Does `answer_choice.best_spans` in a graph, always with S = NUM_SPANS."""
   num_read, width = scores.shape[1], scores.shape[3]
   shape = tf.shape(scores)
@@ -75,12 +77,22 @@ def best_spans(scores: tf.Tensor) -> answer_choice.Spans:
   values, places = tf.math.top_k(flat, number)
   firsts = places // width
   normalizers = answer_choice.log_sum_exp(tf.reshape(flat, [shape[0], -1]), tnp)
+  null = tf.where(exclusion.exists(null), null, answer_choice.NOTHING)
   return answer_choice.Spans(
-    firsts, firsts + places % width, values, normalizers
+    firsts,
+    firsts + places % width,
+    values,
+    normalizers,
+    answer_choice.log_sum_exp(null, tnp),
   )
 
 
-def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
+def summary(
+  evidence: Evidence,
+  scores: tf.Tensor,
+  calibration: Optional[calibration_lib.Calibration],
+  threshold: float,
+) -> dict[str, tf.Tensor]:
   """Returns the fields of `answer.Answer` without evidence, [B] each.
 
   `scores` are f(x,z) of all found blocks, also of unread ones, float32 [B, k].
@@ -88,15 +100,16 @@ def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
   choice = evidence.choice
   covered = evidence.of_blocks(answer_choice.softmax(scores, tnp), 0.0)
   answered = choice.exists[:, 0]
-  log_probabilities = choice.log_sums - evidence.spans.log_normalizers
-  elsewhere = 1.0 - tf.reduce_sum(covered, axis=-1)
+  unread = 1.0 - tf.reduce_sum(covered, axis=-1)
+  signals = calibration_lib.signals(choice, evidence.spans, unread, tnp)
+  right = calibration_lib.probability(signals, calibration, tnp)
+  right = tf.where(answered, right, 0.0)
   return {
     'answers': evidence.of_spans(evidence.texts, '')[:, 0],
     'scores': tf.where(answered, choice.scores, exclusion.NO_SCORE),
-    'probabilities': tf.where(
-      answered, tf.minimum(tf.exp(log_probabilities), 1.0), 0.0
-    ),
-    'null_probabilities': tf.where(answered, tf.maximum(elsewhere, 0.0), 1.0),
+    'probabilities': right,
+    'null_probabilities': tf.where(answered, tf.maximum(unread, 0.0), 1.0),
+    'is_refused': right < threshold,
   }
 
 

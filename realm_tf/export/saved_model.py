@@ -39,6 +39,7 @@ def export(
       '--corpus_dir must hold blocks to answer from. Found none. Make them '
       'with bin.make_blocks.'
     )
+  calibration = loading.calibration_of(loaded, choices, finetuning)
   module = tf.train.Checkpoint()
   module.searcher = _searcher(
     loaded,
@@ -55,6 +56,8 @@ def export(
     module.searcher.find,
     loaded.config.lengths,
     finetuning,
+    calibration,
+    loading.threshold_of(calibration, choices),
   )
   # The graphs use Keras layers; only their variables are saved.
   named = {v.ref(): v for v in (*loaded.model.variables, *reader.variables)}

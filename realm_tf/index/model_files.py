@@ -135,7 +135,10 @@ def open_model(
   built = [part for part in built if part in (*parts, *optional)]
   opened.check_sizes()
   model = realm_model.RealmModel(
-    opened.config.model, built, opened.tokenizer.is_inner
+    opened.config.model,
+    built,
+    opened.tokenizer.is_inner,
+    realm_model.has_null_spans(arrays),
   )
   realm_model.require_parts(model.load(arrays), opened.params.path)
   return dataclasses.replace(opened, parts=built, model=model)

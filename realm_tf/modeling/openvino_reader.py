@@ -20,7 +20,8 @@ class OpenvinoReader:
   """Computes a span reader's function with a copy of its variables.
 
   A call maps the encoder's input dict, int32 [B, L], and Lz, the wordpieces of
-  the second segment to score, to scores of spans, float32 [B, Lz, W].
+  the second segment to score, to scores of spans, float32 [B, Lz, W], and of
+  null spans, [B].
 
   Args:
     config: Config of the reader's encoder.
@@ -38,10 +39,12 @@ class OpenvinoReader:
     )
     self._max_width, self._is_inner = reader.max_span_width, reader.is_inner
     self._head = openvino_encoder.compile_graph(_head(reader), 'float32')
+    null = reader.null_score
+    self._null = [each.numpy() for each in null.weights] if null else None
 
   def __call__(
     self, tokens: Mapping[str, np.ndarray], body_length: int
-  ) -> np.ndarray:
+  ) -> span_reader.Scores:
     types = tokens['input_type_ids']
     # Spans from the last positions end after the body.
     places = np.arange(body_length + self._max_width - 1, dtype=np.int32)
@@ -59,7 +62,12 @@ class OpenvinoReader:
       begin = places[:, :body_length]
       cut |= np.take_along_axis(is_inner, begin, axis=1)[..., None]
       is_inside &= ~cut
-    return np.where(is_inside, scores, np.float32(exclusion.NO_SCORE))
+    none = np.float32(exclusion.NO_SCORE)
+    null = np.full(len(states), none)
+    if self._null:
+      kernel, bias = self._null
+      null = (states[:, 0] @ kernel + bias)[:, 0]
+    return span_reader.Scores(np.where(is_inside, scores, none), null)
 
 
 def _head(reader):

@@ -59,6 +59,7 @@ class RealmModel(tf.Module):
     config: Sizes of the networks; `vocab_size` must be set.
     parts: Parts to build: EMBEDDER, MASKED_LM, SPAN, PATH, SEQ2SEQ.
     is_inner: As `SpanReader.is_inner`.
+    null_spans: Whether the span reader scores null spans.
 
   Attributes:
     query_embedder: Maps join(x) with a prompt to [B, D], before `score_scale`.
@@ -78,6 +79,7 @@ class RealmModel(tf.Module):
     config: config_lib.ModelConfig,
     parts: Sequence[str],
     is_inner: Optional[np.ndarray] = None,
+    null_spans: bool = False,
   ):
     super().__init__(name='realm')
     self.config = config
@@ -114,6 +116,7 @@ class RealmModel(tf.Module):
         config.max_span_width,
         self._lean(reader_bert, config.reader_bert),
         is_inner,
+        null_spans,
         name='span_reader',
       )
       self.span_reader(bert.example_tokens((1, 1, 4)), body_length=1)
@@ -244,6 +247,11 @@ def parts_of(names: Iterable[str]) -> list[str]:
 def has_reader(names: Iterable[str]) -> bool:
   """Returns whether weights of these names include the reader's BERT."""
   return any(name.startswith('reader_') for name in names)
+
+
+def has_null_spans(names: Iterable[str]) -> bool:
+  """Returns whether weights of these names score null spans."""
+  return any(name.startswith('span_reader/null_score/') for name in names)
 
 
 def require_parts(report: weights.LoadReport, source: str) -> None:

@@ -1,7 +1,7 @@
 """Scores spans of a block as answers: the head of ORQA."""
 
 from collections.abc import Callable
-from typing import Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -9,6 +9,20 @@ import tf_keras
 
 from realm_tf.modeling import bert
 from realm_tf.objectives import exclusion
+
+
+class Scores(NamedTuple):
+  """Scores of the spans of each block.
+
+  Attributes:
+    spans: float32 [B, K, Lz, W]. Entry (s, w) scores the w + 1 wordpieces from
+      the block's wordpiece s, NO_SCORE if they leave the block or cut a word.
+    null: Score of the null span, that no block has the answer, float32 [B, K];
+      NO_SCORE without null spans.
+  """
+
+  spans: Any
+  null: Any
 
 
 class SpanReader(tf_keras.layers.Layer):
@@ -24,6 +38,8 @@ class SpanReader(tf_keras.layers.Layer):
     lean: `LeanEncoder` to use in training.
     is_inner: Whether a wordpiece is inside a word, bool [V]. A span neither
       begins with such a wordpiece nor ends before one. None allows all spans.
+    null_spans: Whether [CLS]'s state also gives the score of a null span
+      (Devlin et al. 2019, Section 4.3).
 
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L]; spans lie
@@ -31,9 +47,7 @@ class SpanReader(tf_keras.layers.Layer):
     body_length: Lz, number of first wordpieces of the second segment to score;
       Lz and L may be unknown when the graph is built, as in a SavedModel.
 
-  A call returns scores, float32 [B, K, Lz, W]. Entry (s, w) scores the w + 1
-  wordpieces from the block's wordpiece s, NO_SCORE if they leave the block or
-  cut a word.
+  A call returns `Scores`.
   """
 
   def __init__(
@@ -43,6 +57,7 @@ class SpanReader(tf_keras.layers.Layer):
     max_span_width: int = 10,
     lean: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
     is_inner: Optional[np.ndarray] = None,
+    null_spans: bool = False,
     **kwargs,
   ):
     super().__init__(**kwargs)
@@ -56,6 +71,7 @@ class SpanReader(tf_keras.layers.Layer):
       epsilon=1e-3, name='layer_norm', dtype='float32'
     )
     self.score = _dense(1, 'score')
+    self.null_score = _dense(1, 'null_score') if null_spans else None
 
   def call(
     self,
@@ -73,6 +89,7 @@ class SpanReader(tf_keras.layers.Layer):
       encode = self.lean if training and self.lean else self.encoder
     states = encode(flat, training=training)['sequence_output']
     states = tf.cast(states, tf.float32)
+    null = self._null_scores(states[:, 0])
     places, in_body = _body(flat['input_type_ids'], body_length)
     can_begin, can_end = self._borders(flat['input_word_ids'], places)
     states = tf.gather(states, places, batch_dims=1)
@@ -83,7 +100,14 @@ class SpanReader(tf_keras.layers.Layer):
       for width in range(self.max_span_width)
     ]
     scores = tf.stack(scores, axis=-1)  # [B * K, Lz, W]
-    return tf.reshape(scores, [-1, num_read, body_length, self.max_span_width])
+    shape = [-1, num_read, body_length, self.max_span_width]
+    return Scores(tf.reshape(scores, shape), tf.reshape(null, shape[:2]))
+
+  def _null_scores(self, states):
+    """Returns the scores of null spans, [B * K], from [CLS]'s states."""
+    if self.null_score is None:
+      return tf.fill(tf.shape(states)[:1], exclusion.NO_SCORE)
+    return self.null_score(states)[:, 0]
 
   def _borders(self, ids, places):
     """Returns where a word begins and where one ends, bool [B, Lz] each."""

@@ -27,6 +27,34 @@ def span_log_likelihood(
   return _masked_log_likelihood(span_scores, is_answer, hard)
 
 
+def with_null_spans(
+  span_scores: tf.Tensor,
+  null_scores: tf.Tensor,
+  is_answer: tf.Tensor,
+  is_impossible: tf.Tensor,
+) -> tuple[tf.Tensor, tf.Tensor]:
+  """Appends the null spans of K blocks, which answer an impossible question.
+
+  A shared softmax of blocks with a no-answer option (Clark and Gardner 2018,
+  https://arxiv.org/abs/1710.10723, Section 3); with BERT, the null span of
+  SQuAD 2.0's readers (Devlin et al. 2019, Section 4.3).
+
+  Args:
+    span_scores: g(s), float32 [B, S].
+    null_scores: g of each block's null span, float32 [B, K].
+    is_answer: bool [B, S].
+    is_impossible: bool [B].
+
+  Returns:
+    Scores and labels of the S + K spans, for `span_log_likelihood`.
+  """
+  nulls = tf.ones_like(null_scores, tf.bool) & is_impossible[:, None]
+  return (
+    tf.concat([span_scores, null_scores], axis=-1),
+    tf.concat([is_answer, nulls], axis=-1),
+  )
+
+
 def early_update_log_likelihood(
   retrieval_scores: tf.Tensor, has_answer: tf.Tensor, hard: bool = False
 ) -> tf.Tensor:

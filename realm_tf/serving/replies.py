@@ -21,7 +21,7 @@ def whole(
     'question': answer.question,
     'answer': answer.prediction,
     'probability': answer.probability,
-    'is_refused': getattr(answer, 'is_refused', False),
+    'is_refused': answer.is_refused,
     'null_probability': answer.null_probability,
     'evidence': [
       {

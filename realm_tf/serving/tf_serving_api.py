@@ -31,6 +31,7 @@ ANSWER_OUTPUTS = {
   'scores': 'DT_FLOAT',
   'probabilities': 'DT_FLOAT',
   'null_probabilities': 'DT_FLOAT',
+  'is_refused': 'DT_BOOL',
 }
 EVIDENCE_OUTPUTS = {
   'block_ids': 'DT_INT32',
@@ -184,6 +185,7 @@ def _row(answer: answer_lib.Answer, top_k: int) -> dict[str, Any]:
     'scores': exclusion.NO_SCORE if answer.score is None else answer.score,
     'probabilities': answer.probability,
     'null_probabilities': answer.null_probability,
+    'is_refused': answer.is_refused,
     **{
       name: list(values)
       for name, values in zip(EVIDENCE_OUTPUTS, zip(*blocks), strict=True)

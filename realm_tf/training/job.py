@@ -103,7 +103,10 @@ class Job(NamedTuple):
     self.begin(inputs.config, inputs.vocab_file)
     with self.scope():
       model = realm_model.RealmModel(
-        inputs.config.model, parts, inputs.tokenizer.is_inner
+        inputs.config.model,
+        parts,
+        inputs.tokenizer.is_inner,
+        inputs.config.finetuning.null_spans,
       )
       left_over = initial_params.load(model, inputs, self.init_from)
     if keep and self.init_from.model_dir and self.is_chief:

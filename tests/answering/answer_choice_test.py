@@ -18,6 +18,8 @@ _BLOCKS = (
   (('rome.', 2),),
 )
 
+_NO_NULL = np.full([1, 2], exclusion.NO_SCORE, np.float32)
+
 
 def _arrays(blocks):
   """Returns scores and keys, [1, K, 2], of (text, exp(score)) by block."""
@@ -116,24 +118,27 @@ class BestSpansTest(absltest.TestCase):
     scores = np.log(weights)
     scores[..., 1, 1] = no  # It would leave the block.
     scores[0, 1, 0, 1] = no
-    spans = answer_choice.best_spans(scores, num_spans=2)
+    null = np.log(np.array([[6, 1]], np.float32))
+    spans = answer_choice.best_spans(scores, null, num_spans=2)
     np.testing.assert_array_equal(spans.firsts, [[[1, 0], [1, 0]]])
     np.testing.assert_array_equal(spans.lasts, [[[1, 1], [1, 0]]])
     np.testing.assert_allclose(np.exp(spans.scores), [[[4, 3], [5, 2]]])
     # All five spans count, but four are kept: 1 + 3 + 4 + 2 + 5 = 15.
     np.testing.assert_allclose(np.exp(spans.log_normalizers), [15], rtol=1e-6)
+    np.testing.assert_allclose(np.exp(spans.log_nulls), [7], rtol=1e-6)
 
   def test_a_question_without_any_span(self):
     spans = answer_choice.best_spans(
-      np.full([1, 2, 3, 2], exclusion.NO_SCORE, np.float32)
+      np.full([1, 2, 3, 2], exclusion.NO_SCORE, np.float32), _NO_NULL
     )
     np.testing.assert_array_equal(spans.scores, np.full([1, 2, 6], -np.inf))
     np.testing.assert_array_equal(spans.log_normalizers, [-np.inf])
+    np.testing.assert_array_equal(spans.log_nulls, [-np.inf])
 
   def test_a_missing_block_has_no_span(self):
     scores = np.full([1, 2, 2, 1], -np.inf, np.float32)
     scores[0, 0, 0, 0] = 2.0
-    spans = answer_choice.best_spans(scores)
+    spans = answer_choice.best_spans(scores, _NO_NULL)
     np.testing.assert_array_equal(
       spans.scores, [[[2, -np.inf], [-np.inf, -np.inf]]]
     )
@@ -142,7 +147,8 @@ class BestSpansTest(absltest.TestCase):
   def test_agrees_with_sorting_everything(self):
     rng = np.random.default_rng(0)
     scores = rng.normal(scale=30, size=[3, 4, 7, 5]).astype(np.float32)
-    spans = answer_choice.best_spans(scores, num_spans=6)
+    null = np.zeros([3, 4], np.float32)
+    spans = answer_choice.best_spans(scores, null, num_spans=6)
     flat = scores.reshape(3, 4, -1)
     np.testing.assert_array_equal(
       spans.scores, -np.sort(-flat, axis=-1)[..., :6]

@@ -111,6 +111,8 @@ class AnswererTest(absltest.TestCase):
     retriever = fakes.FakeRetriever([2, -1], [0.0, -np.inf])
     (answer,) = self._answerer(retriever).answer(['who'])
     self.assertEqual(answer, answer_lib.Answer('who', '', None, [], 0.0, 1.0))
+    careful = dataclasses.replace(self._answerer(retriever), threshold=0.1)
+    self.assertTrue(careful.answer(['who'])[0].is_refused)
 
   def test_a_small_corpus_is_read_whole(self):
     retriever = fakes.FakeRetriever([0, 1, 2], [0.0, 0.0, 0.0])
@@ -129,8 +131,10 @@ class AnswererTest(absltest.TestCase):
   def test_json_form_is_the_contract(self):
     retriever = fakes.FakeRetriever([0], [0.0])
     (answer,) = self._answerer(retriever, num_read=1).answer(['Who?'])
+    # The reader finds no other span, and the retriever no other block.
+    self.assertAlmostEqual(answer.probability, 1.0, places=4)
     self.assertEqual(
-      answer.as_json(),
+      answer._replace(probability=1.0).as_json(),
       {
         'question': 'Who?',
         'prediction': 'U.S.',
@@ -148,8 +152,9 @@ class AnswererTest(absltest.TestCase):
             'block_answer': 'U.S.',
           }
         ],
-        'probability': 1.0,  # The reader finds no other span.
-        'null_probability': 0.0,  # The retriever finds no other block.
+        'probability': 1.0,
+        'null_probability': 0.0,
+        'is_refused': False,
       },
     )
 

@@ -30,6 +30,19 @@ class ReadQuestionsTest(input_case.InputCase):
       ],
     )
 
+  def test_keeps_impossible_questions_only_for_callers_that_use_them(self):
+    answerable = {'question': 'Who?', 'answers': [{'text': 'A'}], 'id': '1'}
+    impossible = {'question': 'When?', 'answers': [], 'is_impossible': True}
+    squad = {'data': [{'paragraphs': [{'qas': [answerable, impossible]}]}]}
+    path = self.file(name='squad2.json', content=json.dumps(squad).encode())
+    expected = [
+      questions.Question('Who?', ('A',), question_id='1'),
+      questions.Question('When?', (), is_impossible=True),
+    ]
+    self.assertEqual(questions.read_questions(path), expected[:1])
+    found = questions.read_questions(path, keep_impossible=True)
+    self.assertEqual(found, expected)
+
   def test_reads_dpr_and_fid(self):
     dpr = {
       'dataset': 'nq_train',
@@ -90,6 +103,16 @@ class ReadQuestionsTest(input_case.InputCase):
     ('numbers', b'{"question": "Who?", "answers": [1]}', 'Found 1 in them'),
     ('regex', b'{"question": "W?", "answers": ["A"], "regex": 1}', "'regex'"),
     ('pattern', b'{"question": "W?", "answer": "(", "regex": true}', ':1.*reg'),
+    (
+      'impossible',
+      b'{"question": "W?", "answers": [], "is_impossible": 1}',
+      "'is_impossible'",
+    ),
+    (
+      'answered',
+      b'{"question": "W?", "answers": ["A"], "is_impossible": true}',
+      "no answers with 'is_impossible'",
+    ),
     ('broken', b'{"question"', ':1 must be JSON'),
     ('cut_array', b'[\n{"question": "W', ':2 must be JSON'),
     ('bad_element', b'[\n{"question": "W"}]', ":2 must have 'answers'"),

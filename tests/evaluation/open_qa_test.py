@@ -75,9 +75,13 @@ class OpenQaTest(absltest.TestCase):
       'recall@2': 200 / 3,
       'recall@100': 100.0,
       'reranked_recall@100': 100 / 3,
-      # Probabilities 0.5 and 0.5 * 0.75 = 0.375; a third is right.
+      # All have the probability 0.5; a third is right.
       'expected_calibration_error': 100 * (0.5 - 1 / 3),
-      'expected_calibration_error_with_null': 100 * (0.375 - 1 / 3),
+      'answered': 100.0,
+      'exact_match_answered': 100 / 3,
+      'coverage@80': 0.0,
+      'risk_coverage_area': 200 / 3,
+      'num_impossible': 0,
       'latency_batch_size': 2,
     }
     for name, value in expected.items():
@@ -98,6 +102,31 @@ class OpenQaTest(absltest.TestCase):
     written = json.loads(''.join(_lines(self.output_dir, open_qa.METRICS)))
     self.assertEqual(written, metrics)
 
+  def test_impossible_questions_count_for_refusing_only(self):
+    impossible = questions_lib.Question('when', (), is_impossible=True)
+    metrics = self._qa().run([*_QUESTIONS, impossible], [1], self.output_dir)
+    self.assertEqual(metrics['num_questions'], 4)
+    self.assertEqual(metrics['num_impossible'], 1)
+    self.assertAlmostEqual(metrics['exact_match'], 100 / 3)
+    self.assertAlmostEqual(metrics['recall@1'], 100 / 3)
+    self.assertAlmostEqual(metrics['exact_match_answered'], 100 / 4)
+    self.assertEqual(metrics['auroc'], 50.0)  # Equal probabilities.
+    curve = _lines(self.output_dir, open_qa.RISK_COVERAGE)
+    self.assertEqual(
+      [json.loads(line) for line in curve],
+      [{'coverage': 0.0, 'risk': 0.75}, {'coverage': 1.0, 'risk': 0.75}],
+    )
+    alone = os.path.join(self.output_dir, 'alone')
+    metrics = self._qa().run([impossible], [1], alone)
+    self.assertEqual(metrics['refused_impossible'], 0.0)
+    self.assertNotIn('exact_match', metrics)
+    dirs = {'all': self.output_dir, 'alone': alone}
+    open_qa.write_together(dirs, self.output_dir)
+    lines = _lines(self.output_dir, open_qa.METRICS)
+    together = json.loads(''.join(lines))
+    self.assertEqual(together['num_questions'], 5)
+    self.assertEqual(together['sets']['alone']['auroc'], 50.0)
+
   def test_predictions_have_answers_and_references(self):
     qa = self._qa()
     qa.run(_QUESTIONS, [2], self.output_dir)
@@ -117,6 +146,7 @@ class OpenQaTest(absltest.TestCase):
         'id': 'x',
         'answers': ['Rome'],
         'regex': False,
+        'is_impossible': False,
         'exact_match': False,
         'f1': 0.0,
         'answer_rank': 2,

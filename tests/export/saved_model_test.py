@@ -8,6 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.answering import calibration
 from realm_tf.answering import loading
 from realm_tf.export import saved_model
 from realm_tf.modeling import realm_model
@@ -22,8 +23,10 @@ _CASES = {
     'answer_by': 'text',
     'num_read': 100,  # More than all blocks.
     'num_searched': 100,
+    'null_spans': True,
   },
 }
+_SETTING = calibration.Setting('model', 0.0, 100, 'text')  # `all_blocks`.
 _BATCHES = [[question] for question in models.QUESTIONS] + [
   list(models.QUESTIONS),
   list(models.QUESTIONS[:4]),
@@ -43,6 +46,9 @@ class SavedModelTest(parameterized.TestCase):
       config = models.config(**fields)
       path = os.path.join(directory.name, name)
       models.write_model(path, corpus, config)
+      if config.finetuning.null_spans:
+        fitted = calibration.Calibration(0.1, 0.3, -0.2, -0.1, threshold=0.78)
+        calibration.write(fitted, _SETTING, path)
       saved = os.path.join(directory.name, f'{name}_saved', '1')
       saved_model.export(loading.load(path, corpus), saved)
       requests.append({'path': saved, 'batches': _BATCHES})
@@ -64,6 +70,7 @@ class SavedModelTest(parameterized.TestCase):
       rtol=1e-4,
       atol=1e-5,
     )
+    self.assertEqual(output['is_refused'][row], expected.is_refused)
     exact = ('block_ids', 'titles', 'texts', 'starts', 'ends')
     exact += ('evidence_answers',)
     found = list(zip(*(output[name][row] for name in exact), strict=True))
@@ -99,6 +106,13 @@ class SavedModelTest(parameterized.TestCase):
       self._check(self.expected[case][row], of_four, row)
     self.assertEqual(of_none['answers'], [])
     self.assertEqual(of_none['texts'], [])
+
+  def test_some_calibrated_answers_are_refused(self):
+    self.assertNotIn(True, [each.is_refused for each in self.expected['plain']])
+    refused = {each.is_refused for each in self.expected['all_blocks']}
+    self.assertEqual(refused, {True, False})
+    nulls = [e.signals.null for e in self.expected['all_blocks'] if e.signals]
+    self.assertGreater(min(nulls), -14)
 
   def test_offsets_are_characters(self):
     of_all = self.outputs['all_blocks'][len(models.QUESTIONS)]

@@ -45,7 +45,9 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
   def test_agrees_with_the_exact_reader(self, has_words):
     encoder = bert.build_encoder(_CONFIG)
     is_inner = np.arange(50) % 5 == 0 if has_words else None
-    exact = span_reader.SpanReader(encoder, 8, 4, is_inner=is_inner)
+    exact = span_reader.SpanReader(
+      encoder, 8, 4, is_inner=is_inner, null_spans=has_words
+    )
     tokens = _tokens()
     pairs = {name: ids[:, None] for name, ids in tokens.items()}
     exact(pairs, 20)
@@ -54,8 +56,10 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
       variable.assign_add(0.1 * noise)
     reader = openvino_reader.OpenvinoReader(exact, _CONFIG, 'float32')
     for body_length in (20, 22):  # The longest body, and a longer one.
-      expected = exact(pairs, body_length)[:, 0].numpy()
-      actual = reader(tokens, body_length)
+      scores = exact(pairs, body_length)
+      expected = scores.spans[:, 0].numpy()
+      actual, null = reader(tokens, body_length)
+      self.assertAllClose(null, scores.null[:, 0], rtol=1e-4, atol=1e-4)
       self.assertEqual(actual.dtype, np.float32)
       np.testing.assert_array_equal(
         exclusion.exists(actual), exclusion.exists(expected)
@@ -68,18 +72,19 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
   def test_one_row_of_another_size(self):
     reader = openvino_reader.OpenvinoReader(*_small(), 'float32')
     tokens = _tokens()
-    all_rows = reader(tokens, 20)
-    one = reader({name: ids[1:2, :7] for name, ids in tokens.items()}, 1)
+    all_rows = reader(tokens, 20).spans
+    some = {name: ids[1:2, :7] for name, ids in tokens.items()}
+    one = reader(some, 1).spans
     self.assertEqual(one.shape, (1, 1, 4))
     self.assertAllClose(one[0], all_rows[1, :1], rtol=1e-5, atol=1e-5)
 
   def test_threads_take_turns(self):
     reader = openvino_reader.OpenvinoReader(*_small(), 'float32')
     tokens = _tokens()
-    expected = reader(tokens, 20)
+    expected = reader(tokens, 20).spans
     with futures.ThreadPoolExecutor(4) as pool:
       for actual in pool.map(lambda _: reader(tokens, 20), range(40)):
-        np.testing.assert_array_equal(actual, expected)
+        np.testing.assert_array_equal(actual.spans, expected)
 
 
 def _small():

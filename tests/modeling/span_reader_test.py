@@ -71,10 +71,26 @@ class HandComputedTest(tf.test.TestCase):
     #   '5 4': (0, 3) + (0, 2), -1.
     none = exclusion.NO_SCORE
     self.assertAllClose(
-      layer(tokens, body_length=3),
+      layer(tokens, body_length=3).spans,
       [[[[-0.5, 1.5, -0.5], [1.5, -0.5, none], [-0.5, none, none]]]],
       atol=0.01,
     )
+
+  def test_null_spans_are_scored_from_cls(self):
+    layer = span_reader.SpanReader(
+      one_hot_encoder.OneHotEncoder(6), 2, 3, null_spans=True
+    )
+    tokens = _pairs([[3]], [[[4, 5]]])
+    layer(tokens, body_length=2)
+    kernel = np.arange(6.0)[:, None]  # [CLS] is 1.
+    layer.null_score.set_weights([kernel, np.array([0.5])])
+    self.assertAllClose(layer(tokens, body_length=2).null, [[1.5]])
+
+  def test_a_reader_without_null_spans_has_no_weights_for_them(self):
+    layer = span_reader.SpanReader(one_hot_encoder.OneHotEncoder(6), 2, 3)
+    null = layer(_pairs([[3]], [[[4], [5]]]), body_length=1).null
+    self.assertAllEqual(null, [[exclusion.NO_SCORE] * 2])
+    self.assertLen(layer.weights, 6)  # Three layers.
 
 
 class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
@@ -102,7 +118,7 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
   def test_agrees_with_a_slow_loop(self, body_length):
     actual = self.layer(
       _pairs(self.questions, self.bodies), body_length=body_length
-    ).numpy()
+    ).spans.numpy()
     self.assertEqual(actual.shape, (2, 2, body_length, 3))
     for b, k in np.ndindex(2, 2):
       question = [i for i in self.questions[b] if i]
@@ -127,14 +143,15 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
   def test_counts_the_spans_of_a_block(self):
     # A body of 5 has 5 + 4 + 3 spans of at most 3; of 2, 2 + 1; of 4, 4 + 3 +
     # 2; the null block has none.
-    scores = self.layer(_pairs(self.questions, self.bodies), body_length=5)
+    tokens = _pairs(self.questions, self.bodies)
+    scores = self.layer(tokens, body_length=5).spans
     exists = tf.cast(exclusion.exists(scores), tf.int32)
     self.assertAllEqual(tf.reduce_sum(exists, axis=[2, 3]), [[12, 3], [0, 9]])
 
   def test_cut_body_has_no_span_over_its_end(self):
     # 3 + 2 + 3 of the 5 body wordpieces fit into 8.
     tokens = _pairs([[3, 4]], [[[6, 7, 8, 9, 10]]], at_most=8)
-    scores = self.layer(tokens, body_length=5)
+    scores = self.layer(tokens, body_length=5).spans
     exists = exclusion.exists(scores[0, 0])
     self.assertAllEqual(
       exists,
@@ -156,23 +173,22 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
     tokens = _pairs(self.questions, self.bodies)
     words(tokens, body_length=body_length)
     words.set_weights(self.layer.get_weights())
-    scores = words(tokens, body_length=body_length)[0, 0]
+    scores = words(tokens, body_length=body_length).spans[0, 0]
     self.assertEqual(
       np.argwhere(exclusion.exists(scores)).tolist(),
       [[0, 1], [0, 2], [2, 0], [2, 2], [3, 1]],
     )
     exists = exclusion.exists(scores)
-    self.assertAllEqual(
-      scores[exists], self.layer(tokens, body_length=body_length)[0, 0][exists]
-    )
+    all_spans = self.layer(tokens, body_length=body_length).spans[0, 0]
+    self.assertAllEqual(scores[exists], all_spans[exists])
 
   def test_word_may_end_with_a_cut_body(self):
     # The body is cut after 8, so 9 is not seen to go on.
     words = span_reader.SpanReader(
       self.encoder, 4, 3, is_inner=np.arange(20) == 9
     )
-    scores = words(_pairs([[3, 4]], [[[6, 7, 8, 9]]], at_most=8), body_length=4)
-    exists = exclusion.exists(scores)[0, 0]
+    tokens = _pairs([[3, 4]], [[[6, 7, 8, 9]]], at_most=8)
+    exists = exclusion.exists(words(tokens, body_length=4).spans)
     self.assertEqual(np.sum(exists), 3 + 2 + 1)
 
 

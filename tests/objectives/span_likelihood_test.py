@@ -90,5 +90,29 @@ class SpanLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(tf.exp(log_likelihood), [0.7311], atol=1e-4)
 
 
+class NullSpansTest(tf.test.TestCase):
+  def test_null_spans_answer_impossible_questions(self):
+    # Spans of 1, 2 and null spans of 3, 4: sums of 10.
+    spans = tf.constant(np.log([[1.0, 2.0]] * 2), tf.float32)
+    null = tf.constant(np.log([[3.0, 4.0]] * 2), tf.float32)
+    with tf.GradientTape() as tape:
+      tape.watch([spans, null])
+      found = span_likelihood.span_log_likelihood(
+        *span_likelihood.with_null_spans(
+          spans,
+          null,
+          tf.constant([[False, True], [False, False]]),
+          tf.constant([False, True]),
+        )
+      )
+    self.assertAllClose(tf.exp(found), [2 / 10, 7 / 10])
+    # p(s|y) - p(s).
+    of_spans, of_null = tape.gradient(found, [spans, null])
+    self.assertAllClose(of_spans, [[-1 / 10, 8 / 10], [-1 / 10, -2 / 10]])
+    self.assertAllClose(
+      of_null, [[-3 / 10, -4 / 10], [3 / 7 - 3 / 10, 4 / 7 - 4 / 10]]
+    )
+
+
 if __name__ == '__main__':
   tf.test.main()

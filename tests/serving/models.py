@@ -52,7 +52,12 @@ def write_model(
   inputs = runs.open_inputs(config, corpus_dir)
   job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
   tf_keras.utils.set_random_seed(1)  # `begin` sets another seed.
-  model = realm_model.RealmModel(inputs.config.model, parts)
+  model = realm_model.RealmModel(
+    inputs.config.model,
+    parts,
+    inputs.tokenizer.is_inner,
+    config.finetuning.null_spans,
+  )
   for variable in model.trainable_variables:
     # With weights of 0.02, all spans would have nearly equal scores.
     if len(variable.shape) > 1:

@@ -31,6 +31,7 @@ class Batch(TypedDict, total=False):
   body_ids: np.ndarray | tf.Tensor  # int32 [B, K, Lz].
   # Whether the span of w + 1 wordpieces from s on is an answer.
   is_answer: np.ndarray | tf.Tensor  # bool [B, K, Lz, W].
+  is_impossible: np.ndarray | tf.Tensor  # bool [B]; only with `null_spans`.
 
 
 def batches(
@@ -60,8 +61,10 @@ def batches(
       config.num_searched,
     )
     found = _with_gold(found, [labels.gold(row) for row in rows])
+    impossible = [questions.given[row].is_impossible for row in rows]
     yield {
       'question_ids': question_ids,
+      **({'is_impossible': np.array(impossible)} if config.null_spans else {}),
       **_scoring(found, embeddings),
       **_labels(
         labels, rows, found.block_ids, experiment, share, longest=longest

@@ -18,9 +18,10 @@ class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
   """Maximizes the answers' span likelihood plus the early-update likelihood.
 
   Section 3.2 of Guu et al. 2020 with ORQA's losses; a term without a positive
-  is zero. Blocks have the index's embeddings. An Embed_doc that is not frozen
-  embeds the K blocks to read again, and learns from them. The model must have
-  the EMBEDDER and SPAN parts.
+  is zero. `null_spans` adds null spans to the softmax over spans. Blocks
+  have the index's embeddings. An Embed_doc that is not frozen embeds the K
+  blocks to read again, and learns from them. The model must have the EMBEDDER
+  and SPAN parts.
   """
 
   def __init__(
@@ -55,15 +56,19 @@ class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
       self._config.joint_tokens,
       batch['title_ids'] if self._config.read_titles else None,
     )
-    spans = self.model.span_reader(joint, body_length, training=True)
+    spans, null = self.model.span_reader(joint, body_length, training=True)
     read_scores = tf.gather(scores, batch['read_rows'], batch_dims=1)
     spans += read_scores[:, :, None, None]  # [B, K, Lz, W]
     flat = tf.reshape(spans, [tf.shape(spans)[0], -1])
     is_answer = tf.reshape(batch['is_answer'], tf.shape(flat))
+    answerable = tf.reduce_any(is_answer, axis=-1)
+    if self._config.null_spans:
+      flat, is_answer = span_likelihood.with_null_spans(
+        flat, null + read_scores, is_answer, batch['is_impossible']
+      )
     reading = span_likelihood.span_log_likelihood(flat, is_answer, is_hard)
     best = tf.argmax(flat, axis=-1, output_type=tf.int32)
     correct = tf.gather(is_answer, best, batch_dims=1)
-    answerable = tf.reduce_any(is_answer, axis=-1)
     return -tf.reduce_mean(early + reading), {
       'early_update_log_likelihood': early,
       'span_log_likelihood': reading,

@@ -124,6 +124,18 @@ class FinetuningBatchesTest(absltest.TestCase):
       self.assertEqual(batch[name].tolist(), [expected])
       self.assertNotIn(other, batch)
 
+  def test_impossible_questions_have_no_positive_but_are_read(self):
+    impossible = questions_lib.Question('b ?', (), is_impossible=True)
+    questions = answer_labels.tokenize([impossible], tiny.TOKENIZER, 6)
+    found = [1, 0, 2], [3.0, 2.0, 1.0]
+    for supervision in ('gold', 'answer'):
+      changes = {'supervision': supervision, 'read_answer_block': True}
+      (batch,) = self._take(1, questions, found, null_spans=True, **changes)
+      self.assertEqual(batch['is_impossible'].tolist(), [True])
+      self.assertEqual(batch['read_rows'].tolist(), [[0, 1]])
+      self.assertFalse(batch['has_answer'].any() or batch['is_answer'].any())
+      self.assertTrue(batch['is_compared'].all())
+
   def test_a_missing_block_is_marked_and_finite(self):
     found = [0, -1, -1], [1.0, -np.inf, -np.inf]
     for embeddings in (_EMBEDDINGS, None):

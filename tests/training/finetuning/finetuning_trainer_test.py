@@ -9,6 +9,8 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf.modeling import realm_model
+from realm_tf.modeling import span_reader
+from realm_tf.objectives import exclusion
 from realm_tf.records import joining
 from realm_tf.training.finetuning import finetuning_trainer
 from tests import tiny
@@ -16,13 +18,15 @@ from tests.training import exact_twin
 
 
 class _FakeModel:
-  """A query's embedding [D] and span scores [K, Lz, W] as weights."""
+  """A query's embedding [D], scores of spans [K, Lz, W] and null spans [K]."""
 
   log_temperature = None
 
-  def __init__(self, query, spans):
+  def __init__(self, query, spans, null=None):
     self.query = tf.Variable(query, dtype=tf.float32)
     self.spans = tf.Variable(spans, dtype=tf.float32)
+    null = [exclusion.NO_SCORE] * len(spans) if null is None else null
+    self.null = tf.Variable(null, dtype=tf.float32)
     self.query_embedder = types.SimpleNamespace(
       trainable_variables=[self.query]
     )
@@ -34,8 +38,10 @@ class _FakeModel:
 
   @property
   def span_reader(self):
-    reader = lambda joint, body_length, training: self.spans[None]
-    return _Callable(reader, [self.spans])
+    def read(joint, body_length, training):
+      return span_reader.Scores(self.spans[None], self.null[None])
+
+    return _Callable(read, [self.spans, self.null])
 
   def embed_queries(self, tokens, training):
     return self.query[None]
@@ -234,6 +240,44 @@ class FinetuningTrainerTest(tf.test.TestCase):
     self.assertAllClose(logs['early_update_log_likelihood'], math.log(3 / 4))
     self.assertAllClose(self.model.block, [1.0 + math.log(3) / 4])
     self.assertAllClose(self.model.query, [math.log(3) + 1 / 4])
+
+  def _train_null(self, is_answer, has_answer, is_impossible):
+    """Trains two read blocks with p(z|x) = 3/4, 1/4; returns changes.
+
+    exp(g) of the spans: 3, 3 in the first block, 1, 1 in the second; of the
+    null spans: 3 and 2. Their sum is 13.
+    """
+    spans, null = [[[0.0], [0.0]], [[0.0], [0.0]]], [0.0, math.log(2)]
+    model = _FakeModel([math.log(3)], spans, null)
+    batch = _batch(
+      has_answer,
+      is_answer,
+      read_rows=np.array([[0, 1]], np.int32),
+      title_ids=np.full([1, 2, 1], 9, np.int32),
+      body_ids=np.full([1, 2, 2], 7, np.int32),
+      is_impossible=np.array([is_impossible]),
+    )
+    logs = _train(model, batch, null_spans=True)
+    query = model.query[0] - math.log(3)
+    return logs, model.spans[..., 0], model.null - null, query
+
+  def test_an_impossible_question_has_the_null_spans(self):
+    logs, spans, null, query = self._train_null([False] * 4, [False] * 2, True)
+    self.assertAllClose(logs['early_update_log_likelihood'], 0.0)
+    self.assertAllClose(logs['span_log_likelihood'], math.log(5 / 13))
+    self.assertAllClose(logs['answer_in_read_blocks'], 0.0)
+    # p(s|null) - p(s): 3/5 - 3/13 and 2/5 - 2/13; -p(s) for the spans.
+    self.assertAllClose(null, [3 / 5 - 3 / 13, 2 / 5 - 2 / 13])
+    self.assertAllClose(spans, [[-3 / 13, -3 / 13], [-1 / 13, -1 / 13]])
+    # d/df of the first block; the second one's embedding is 0.
+    self.assertAllClose(query, 3 / 5 - 9 / 13)
+
+  def test_null_spans_are_no_answer_of_other_questions(self):
+    is_answer = [True, False, False, False]
+    logs, spans, null, _ = self._train_null(is_answer, [True, False], False)
+    self.assertAllClose(logs['span_log_likelihood'], math.log(3 / 13))
+    self.assertAllClose(null, [-3 / 13, -2 / 13])
+    self.assertAllClose(spans, [[10 / 13, -3 / 13], [-1 / 13, -1 / 13]])
 
   def test_logs_how_often_answers_can_be_and_are_found(self):
     logs = _train(self.model, _batch(is_answer=(True, False)))

@@ -1,0 +1,62 @@
+r"""Fits the probability that an answer is right, on development questions.
+
+  python -m bin.calibrate --model_dir=runs/qa --corpus_dir=runs/corpus \
+      --questions=dev.jsonl --questions=impossible_dev.jsonl --risk=0.1
+
+Writes calibration.json into --model_dir, for these --sparse_weight,
+--retriever, --num_read and --answer_by: answers of this search have the fitted
+probability, and below its threshold "The corpus does not seem to say."
+Questions without an answer in the corpus have "is_impossible": true.
+"""
+
+import json
+
+from . import answer_flags
+from . import corpus_flags
+from . import launcher
+from . import question_flags
+
+from absl import flags
+
+from realm_tf.answering import calibration
+from realm_tf.answering import loading
+from realm_tf.evaluation import calibrating
+
+_RISK = flags.DEFINE_float(
+  'risk', 0.1, 'Share of wrong answers among those given.', 0.0, 1.0
+)
+_MOST_REFUSED = flags.DEFINE_float(
+  'most_refused',
+  0.05,
+  'Most answerable questions to refuse, as a share; above --risk if need be.',
+  0.0,
+  1.0,
+)
+answer_flags.define_search()
+corpus_flags.define_retriever()
+flags.mark_flag_as_required('model_dir')
+flags.mark_flag_as_required('questions')
+launcher.check_flags(
+  lambda reader_dir: not reader_dir,
+  '--reader_dir has no calibration: calibrate a model with its own reader.',
+)
+
+
+def main(_):
+  model_dir = answer_flags.MODEL_DIR.value
+  questions = question_flags.read(keep_impossible=True)
+  (answerer,) = answer_flags.load([flags.FLAGS.sparse_weight])
+  loading.require_reader(answerer.reader, model_dir)
+  found = calibrating.fit(
+    answerer.answer([each.question for each in questions], 1),
+    questions,
+    risk=_RISK.value,
+    most_refused=_MOST_REFUSED.value,
+  )
+  setting = loading.setting_of(answer_flags.choices(), answerer.finetuning)
+  calibration.write(found, setting, model_dir)
+  print(json.dumps(found._asdict()))
+
+
+if __name__ == '__main__':
+  launcher.run(main)

@@ -1,0 +1,79 @@
+"""Fits the probability that an answer is right, and the threshold of refusing.
+
+Development questions must resemble users' questions: some impossible, and none
+of training.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn import linear_model
+
+from realm_tf import errors
+from realm_tf.answering import answer as answer_lib
+from realm_tf.answering import calibration as calibration_lib
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.evaluation import exact_match
+
+
+def fit(
+  answers: Sequence[answer_lib.Answer],
+  questions: Sequence[questions_lib.Question],
+  *,
+  risk: float,
+  most_refused: float,
+) -> calibration_lib.Calibration:
+  """Fits a logistic regression of the answers' signals (Platt 2000).
+
+  Args:
+    risk: Largest share of wrong answers among those not refused.
+    most_refused: Largest share of answerable questions to refuse; it has
+      precedence over `risk`.
+
+  Raises:
+    UserError: All answers are right, or all are wrong.
+  """
+  predictions = [answer.prediction for answer in answers]
+  is_right = exact_match.per_question(predictions, questions).exact
+  rows = [i for i, answer in enumerate(answers) if answer.signals]
+  is_right = is_right[rows]
+  if is_right.all() or not is_right.any():
+    raise errors.UserError(
+      'Calibration needs questions with right and with wrong answers. Found '
+      f'{is_right.sum()} right of {len(is_right)}. Give other --questions.'
+    )
+  signals = np.array([answers[i].signals for i in rows])
+  fitted = linear_model.LogisticRegression().fit(signals, is_right)
+  found = calibration_lib.Calibration(
+    *map(float, [fitted.intercept_[0], *fitted.coef_[0], 0.0])
+  )
+  probability = calibration_lib.probability(
+    calibration_lib.Signals(*signals.T), found
+  )
+  possible = np.array([not questions[i].is_impossible for i in rows])
+  threshold = min(
+    threshold_of_risk(probability, is_right, risk),
+    float(np.quantile(probability[possible], most_refused, method='lower'))
+    if possible.any()
+    else 1.0,
+  )
+  return found._replace(threshold=threshold)
+
+
+def threshold_of_risk(
+  probability: np.ndarray, is_right: np.ndarray, risk: float
+) -> float:
+  """Returns the least threshold with at most this share of wrong answers.
+
+  1 if even the most probable answers are wrong too often.
+
+  Args:
+    probability: Of each answer, [Q].
+    is_right: bool [Q].
+  """
+  order = np.argsort(-probability, kind='stable')
+  wrong = np.cumsum(~is_right[order]) / np.arange(1, len(order) + 1)
+  values = probability[order]
+  is_last = np.append(values[1:] != values[:-1], True)
+  allowed = np.flatnonzero((wrong <= risk) & is_last)
+  return float(values[allowed[-1]]) if allowed.size else 1.0

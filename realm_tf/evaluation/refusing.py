@@ -1,0 +1,138 @@
+"""How well an answer's probability tells which questions to refuse.
+
+A curve of risk over coverage (El-Yaniv and Wiener 2010) answers the most
+probable questions first: coverage is their share, risk the share of wrong
+answers among them. The answer to an impossible question is wrong.
+"""
+
+from collections.abc import Iterable, Mapping
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from realm_tf.corpus import json_records
+from realm_tf.evaluation import comparison
+from realm_tf.evaluation import uncertainty
+
+_ACCURACIES = (80, 90)  # Percent, as Kamath et al. 2020.
+_MOST_POINTS = 200  # Of a curve in a file.
+
+
+class Rated(NamedTuple):
+  """Q answers, [Q] each."""
+
+  probability: np.ndarray
+  is_right: np.ndarray
+  is_impossible: np.ndarray
+  is_refused: np.ndarray
+
+
+def measure(rated: Rated) -> dict[str, Any]:
+  """Returns fields of metrics.json, in percent, of at least one question.
+
+  auroc is the probability that an answerable question has a more probable
+  answer than an impossible one (ties count half).
+  """
+  coverage, risk = curve(rated)
+  answered = ~rated.is_refused
+  possible = ~rated.is_impossible
+  metrics = {
+    'num_impossible': int(rated.is_impossible.sum()),
+    'answered': _percent(answered),
+    'exact_match_answered': _percent(rated.is_right[answered]),
+    **{
+      f'coverage@{percent}': 100
+      * float(np.max(coverage, where=risk <= 1 - percent / 100, initial=0))
+      for percent in _ACCURACIES
+    },
+    'risk_coverage_area': 100 * float(np.trapezoid(risk, coverage)),
+    'expected_calibration_error': 100
+    * uncertainty.expected_calibration_error(rated.probability, rated.is_right),
+  }
+  if possible.any():
+    metrics['refused_answerable'] = _percent(rated.is_refused[possible])
+  if rated.is_impossible.any():
+    impossible = rated.is_impossible
+    metrics['refused_impossible'] = _percent(rated.is_refused[impossible])
+  if possible.any() and rated.is_impossible.any():
+    metrics['auroc'] = 100 * _auroc(rated.probability, possible)
+  return metrics
+
+
+def curve(rated: Rated) -> tuple[np.ndarray, np.ndarray]:
+  """Returns coverage and risk at each distinct threshold, from coverage 0.
+
+  At coverage 0 the curve has the risk of the first answers.
+  """
+  order = np.argsort(-rated.probability, kind='stable')
+  values = rated.probability[order]
+  is_last = np.append(values[1:] != values[:-1], True)
+  number = np.arange(1, len(order) + 1)
+  risk = np.cumsum(~rated.is_right[order]) / number
+  coverage, risk = number[is_last] / len(order), risk[is_last]
+  return np.insert(coverage, 0, 0.0), np.insert(risk, 0, risk[0])
+
+
+def points(rated: Rated) -> list[dict[str, float]]:
+  """Returns the rows of risk_coverage.jsonl, at most 200 of the curve."""
+  every = np.stack(curve(rated), axis=1)
+  some = np.unique(np.linspace(0, len(every) - 1, _MOST_POINTS).astype(int))
+  return [{'coverage': c, 'risk': r} for c, r in every[some].tolist()]
+
+
+def measure_sets(sets: Mapping[str, Rated]) -> dict[str, Any]:
+  """Returns `measure` of several sets together, and of each in 'sets'.
+
+  Impossible questions of a set are compared with all answerable ones.
+  """
+  whole = joined(sets.values())
+  answerable = _take(whole, ~whole.is_impossible)
+  return {
+    'num_questions': len(whole.is_right),
+    **measure(whole),
+    'sets': {
+      name: measure(rated)
+      | _against(_take(rated, rated.is_impossible), answerable)
+      for name, rated in sets.items()
+    },
+  }
+
+
+def read(eval_dir: str) -> Rated:
+  """Returns the answers in an evaluation's predictions.jsonl."""
+  path = os.path.join(eval_dir, comparison.PREDICTIONS)
+  rows = [row for _, row in json_records.read_lines(path)]
+  names = 'exact_match', 'is_impossible', 'is_refused'
+  return Rated(
+    np.array([row['probability'] for row in rows], np.float64),
+    *(np.array([row[name] for row in rows], bool) for name in names),
+  )
+
+
+def _against(impossible: Rated, answerable: Rated) -> dict[str, float]:
+  if not (len(impossible.probability) and len(answerable.probability)):
+    return {}
+  both = joined([impossible, answerable])
+  return {'auroc': 100 * _auroc(both.probability, ~both.is_impossible)}
+
+
+def _auroc(values: np.ndarray, positive: np.ndarray) -> float:
+  return float(
+    stats.mannwhitneyu(values[positive], values[~positive]).statistic
+    / (positive.sum() * (~positive).sum())
+  )
+
+
+def joined(parts: Iterable[Rated]) -> Rated:
+  """Returns the answers of all parts."""
+  return Rated(*map(np.concatenate, zip(*parts)))
+
+
+def _take(rated: Rated, rows: np.ndarray) -> Rated:
+  return Rated(*(values[rows] for values in rated))
+
+
+def _percent(values: np.ndarray) -> float:
+  return 100 * float(values.mean()) if values.size else 0.0
