@@ -33,7 +33,7 @@ MAY_IMPORT = {
   ),
   'reporting': 'config rundir',
   'answering': (
-    'config rundir objectives text records modeling index retrieval reporting'
+    'config rundir objectives text records modeling index retrieval'
   ),
   'evaluation': (
     'config text corpus records modeling index retrieval answering'

@@ -2,17 +2,25 @@
 
 from typing import Any, NamedTuple, Optional
 
+import markupsafe
+
 from realm_tf.answering import calibration
-from realm_tf.reporting import elements
 
 REFUSED = 'The corpus does not seem to say.'
 _MARGIN = 160  # Characters on either side of a span in HTML.
 _TEXT_MARGIN = 60  # The same in text.
-# Colors suit a light and a dark notebook.
-_BAR = 'background:#4c8bf5;height:.5em;border-radius:.25em;width:{:.1%}'
-_TRACK = 'background:#8883;border-radius:.25em;max-width:16em;margin:.2em 0'
-_MARK = 'background:#ffe08a;color:#000;border-radius:.2em;padding:0 .1em'
-_ITEM = 'margin:.6em 0;padding-left:.6em;border-left:3px solid #8884'
+# Colors suit a light and a dark notebook. `format` escapes all texts.
+_ANSWER = markupsafe.Markup("""<div style="max-width:50em">
+<p style="margin:.2em 0;opacity:.7">{}</p>
+<p style="margin:.2em 0">{}<b>{}</b> {:.1%}</p>{}</div>""")
+_ITEM = markupsafe.Markup("""
+<div style="margin:.6em 0;padding-left:.6em;border-left:3px solid #8884">
+<b>{title}</b> p(z|x) = {share:.1%}
+<div role="img" aria-label="Retrieval probability {share:.1%}"
+ style="background:#8883;border-radius:.25em;max-width:16em;margin:.2em 0">
+<div style="background:#4c8bf5;height:.5em;width:{share:.1%}"></div></div>
+{before}<mark style="background:#ffe08a;color:#000">{answer}</mark>{after}
+</div>""")
 
 
 class Evidence(NamedTuple):
@@ -87,46 +95,25 @@ class Answer(NamedTuple):
 
   def _repr_html_(self) -> str:
     """Returns HTML for notebooks, which call this method."""
-    e = elements.element
-    page = e(
-      'div',
-      e('p', self.question, style='margin:.2em 0;opacity:.7'),
-      e(
-        'p',
-        f'{REFUSED} Best guess: ' if self.is_refused else None,
-        e('b', self.prediction or '(no answer found)'),
-        f'  {self.probability:.1%}',
-        style='margin:.2em 0',
-      ),
-      *map(_item, self.evidence),
-      style='max-width:50em',
+    items = markupsafe.Markup().join(map(_item, self.evidence))
+    return _ANSWER.format(
+      self.question,
+      f'{REFUSED} Best guess: ' if self.is_refused else '',
+      self.prediction or '(no answer found)',
+      self.probability,
+      items,
     )
-    return elements.to_html(page)
 
 
-def _item(evidence: Evidence) -> elements.Element:
+def _item(evidence: Evidence) -> markupsafe.Markup:
   """Returns one block: title, p(z|x) and the marked span."""
-  e = elements.element
-  share = evidence.retrieval_probability
-  first = max(0, evidence.start - _MARGIN)
-  end = evidence.end + _MARGIN
-  return e(
-    'div',
-    e('span', e('b', evidence.title), f'  p(z|x) = {share:.1%}'),
-    e(
-      'div',
-      e('div', style=_BAR.format(min(1.0, max(0.0, share)))),
-      style=_TRACK,
-      role='img',
-      aria_label=f'Retrieval probability {share:.1%}',
-    ),
-    e(
-      'span',
-      '…' if first else None,
-      evidence.text[first : evidence.start],
-      e('mark', evidence.answer, style=_MARK),
-      evidence.text[evidence.end : end],
-      '…' if end < len(evidence.text) else None,
-    ),
-    style=_ITEM,
+  first, end = max(0, evidence.start - _MARGIN), evidence.end + _MARGIN
+  before = evidence.text[first : evidence.start]
+  after = evidence.text[evidence.end : end]
+  return _ITEM.format(
+    title=evidence.title,
+    share=min(1.0, max(0.0, evidence.retrieval_probability)),
+    before=f'{"…" if first else ""}{before}',
+    answer=evidence.answer,
+    after=f'{after}{"…" if end < len(evidence.text) else ""}',
   )
