@@ -211,17 +211,22 @@ def _results(world: embedded_world.World, realm: runner.Output) -> None:
   """Adds tables, a report, one changed fact, and the parts of the run."""
   recipe = world.recipe
   qa = recipe.stages['qa_realm_all'].output
-  best = recipe.stages['evaluate_realm_all'].output / 'sparse_0/test_questions'
+  evaluation = recipe.stages['evaluate_realm_all'].output
+  hybrid = evaluation / 'sparse_1'  # Has metrics of all tests together, too.
   recipe.stage(
     'report',
     'report',
     at='report.html',
     run_dir=[realm, qa],
-    eval_dir=best,
+    eval_dir=[
+      hybrid,
+      *(hybrid / f'{words}test_questions' for words in ('', 'reworded_')),
+    ],
     results=[_table(world, ''), _table(world, 'reworded_')],
     output=runner.OUTPUT,
   )
-  world.change_fact(qa, best / 'predictions.jsonl')
+  right = evaluation / 'sparse_0/test_questions/predictions.jsonl'
+  world.change_fact(qa, right)
   recipe.stage(
     'realm.json',
     runner.write_parts,
