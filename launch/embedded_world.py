@@ -8,12 +8,17 @@ from . import runner
 
 from realm_tf import config as config_lib
 
+# Kinds of questions: beginnings of their files' names.
+WORDINGS = '', 'reworded_', 'unseen_'
+IMPOSSIBLE = 'missing_', 'foreign_'
+
 
 class World(common.Jobs):
   """Articles, sentences and questions, and the corpus of the articles.
 
-  Both tests ask for the same facts: one has the articles' words, the other has
-  words that only the sentences for pre-training use.
+  The tests of WORDINGS ask for the same facts: in the articles' words, in words
+  that only the sentences for pre-training use, and in forms that no training
+  question has. The tests of IMPOSSIBLE have no answer in the corpus.
 
   Args:
     config: Has the world's sizes, and the length of blocks.
@@ -41,8 +46,7 @@ class World(common.Jobs):
       links='titles',
       **self._blocks,
     )
-    tests = ('test_questions.jsonl', 'reworded_test_questions.jsonl')
-    measuring = {'questions': [folder / test for test in tests]}
+    measuring = {'questions': self.questions('test', *WORDINGS)}
     super().__init__(recipe, corpus, learning={}, measuring=measuring)
 
   def tagged(self, name: str, *texts: str) -> runner.Output:
@@ -50,9 +54,13 @@ class World(common.Jobs):
     paths = [self.folder / f'{text}.jsonl' for text in texts]
     return self.queries(name, paths, format='tagged', cost=5)
 
+  def questions(self, split: str, *kinds: str) -> list[runner.Output]:
+    """Returns the files of questions of a split."""
+    return [self.folder / f'{kind}{split}_questions.jsonl' for kind in kinds]
+
   def train_questions(self, number: int | str) -> runner.Output:
     """Returns the file of the first `number` questions, or of 'all'."""
-    questions = self.folder / 'train_questions.jsonl'
+    (questions,) = self.questions('train', '')
     if number == 'all':
       return questions
     return self.recipe.stage(
@@ -65,8 +73,13 @@ class World(common.Jobs):
       cost=0,
     )
 
-  def change_fact(self, model: runner.Output, predictions: str) -> None:
-    """Changes one fact in one article, and indexes only the corpus again."""
+  def change_fact(
+    self, model: runner.Output, predictions: str, **search: Any
+  ) -> None:
+    """Changes one fact in one article, and indexes only the corpus again.
+
+    `search` holds flags of the evaluation of the changed fact.
+    """
     changed = self.recipe.stage(
       'changed',
       'make_world',
@@ -93,6 +106,7 @@ class World(common.Jobs):
       index_dir=index,
       questions=changed / 'question.jsonl',
       output_dir=runner.OUTPUT,
+      **search,
     )
 
 

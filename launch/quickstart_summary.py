@@ -133,7 +133,7 @@ def _verdict(words: str, table: list[dict[str, Any]]) -> str:
 
 def _examples(run_dir: str) -> Iterator[str]:
   """Yields three answers, and the answer after a change of one article."""
-  answers = 'eval/realm_all/sparse_0/test_questions/predictions.jsonl'
+  answers = 'eval/realm_all/sparse_1/test_questions/predictions.jsonl'
   yield 'Three answers:'
   yield from itertools.islice(_answers(run_dir, answers), 3)
   change = json.loads(_text(run_dir, 'changed/changed.json'))
