@@ -73,6 +73,18 @@ class World(common.Jobs):
       cost=0,
     )
 
+  def calibrate(self, model: runner.Output, **search: Any) -> None:
+    """Fits the probabilities of a model's answers, for the flags `search`."""
+    self.recipe.stage(
+      'calibration',
+      'calibrate',
+      at=model / 'calibration.json',
+      model_dir=model,
+      corpus_dir=self.corpus,
+      questions=self.questions('dev', '', 'unseen_', *IMPOSSIBLE),
+      **search,
+    )
+
   def change_fact(
     self, model: runner.Output, predictions: str, **search: Any
   ) -> None:

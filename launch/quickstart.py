@@ -88,8 +88,8 @@ CONFIG = config.ExperimentConfig(
 
 # Training questions -> steps.
 _STEPS: dict[int | str, int] = {1000: 200, 'all': 700}
-_NUM_READ = 5  # Blocks to read for an answer.
-_SPARSE = 1  # Weight of BM25's scores: better than 0 in all wordings.
+# Search and reading of the page; BM25's scores help in all wordings.
+_SERVED: dict[str, Any] = {'sparse_weight': 1.0, 'num_read': 5}
 _SYSTEMS = {  # Name -> its evaluation after N questions.
   'REALM': 'realm_{}/sparse_0',
   'REALM with BM25': 'realm_{}/sparse_1',
@@ -132,7 +132,7 @@ def stages(recipe: runner.Recipe) -> None:
     init_from=reader,
     cost=140,
   )
-  _row(world, 'realm', model, realm, spans=spans, sparse_weight=[0, _SPARSE])
+  _row(world, 'realm', model, realm, spans=spans, sparse_weight=[0, 1])
   _row(world, 'ict', ict, ict, spans=spans)
   _row(world, 'bm25', ict, ict, spans=spans, retriever='bm25')
   _results(world, realm)
@@ -193,7 +193,7 @@ def _row(
     before: Embedders without questions; questions train `trained`.
     spans: The reader that all rows start from.
   """
-  evaluation |= {'num_read': _NUM_READ, 'retriever': retriever}
+  evaluation |= {'num_read': _SERVED['num_read'], 'retriever': retriever}
   world.evaluate(f'{name}_0', model_dir=before, reader_dir=spans, **evaluation)
   for number, steps in _STEPS.items():
     changes: dict[str, Any] = {}
@@ -213,33 +213,18 @@ def _row(
     )
     if number == 'all':
       if name == 'realm':
-        _calibrate(world, qa)
+        world.calibrate(qa, **_SERVED)
       evaluation['questions'] = world.questions(
         'test', *embedded_world.WORDINGS, *embedded_world.IMPOSSIBLE
       )
     world.evaluate(f'{name}_{number}', model_dir=qa, **evaluation)
 
 
-def _calibrate(world: embedded_world.World, qa: runner.Output) -> None:
-  """Adds the probabilities of the answers of the model to hand over."""
-  dev = world.questions('dev', '', 'unseen_', *embedded_world.IMPOSSIBLE)
-  world.recipe.stage(
-    'calibration',
-    'calibrate',
-    at=qa / 'calibration.json',
-    model_dir=qa,
-    corpus_dir=world.corpus,
-    questions=dev,
-    sparse_weight=float(_SPARSE),
-    num_read=_NUM_READ,
-  )
-
-
 def _results(world: embedded_world.World, realm: runner.Output) -> None:
   """Adds tables, a report, one changed fact, and the parts of the run."""
   recipe = world.recipe
   qa = recipe.stages['qa_realm_all'].output
-  measured = recipe.stages['evaluate_realm_all'].output / f'sparse_{_SPARSE}'
+  measured = recipe.stages['evaluate_realm_all'].output / 'sparse_1'
   best = measured / 'test_questions'
   recipe.stage(
     'report',
@@ -250,11 +235,7 @@ def _results(world: embedded_world.World, realm: runner.Output) -> None:
     results=[_table(world, words) for words in embedded_world.WORDINGS],
     output=runner.OUTPUT,
   )
-  served: dict[str, Any] = {
-    'sparse_weight': float(_SPARSE),
-    'num_read': _NUM_READ,
-  }
-  world.change_fact(qa, best / 'predictions.jsonl', **served)
+  world.change_fact(qa, best / 'predictions.jsonl', **_SERVED)
   parts: dict[str, Any] = {
     'model_dir': qa,
     'corpus_dir': world.corpus,
@@ -268,10 +249,10 @@ def _results(world: embedded_world.World, realm: runner.Output) -> None:
     queries_dir=world.tagged('queries', 'sentences'),
     output=runner.OUTPUT,
     **parts,
-    **served,
+    **_SERVED,
   )
   recipe.stage(
-    'realm.json', runner.write_parts, output=runner.OUTPUT, **parts, **served
+    'realm.json', runner.write_parts, output=runner.OUTPUT, **parts, **_SERVED
   )
 
 

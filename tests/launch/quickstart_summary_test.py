@@ -46,7 +46,7 @@ class QuickstartSummaryTest(absltest.TestCase):
       'reworded_', [50.0, 40.0, 70.0, 51.0], [1, 0.01, 0.01, 0.6]
     )
     self._write_lines(
-      'eval/realm_all/sparse_0/test_questions',
+      'eval/realm_all/sparse_1/test_questions',
       _prediction('Who?', 'Ann', True, ['Ann', 'Bo']),
       _prediction('Where?', '', False),
       _prediction('When?', '1900', False, ['Rome']),
