@@ -18,11 +18,12 @@ from realm_tf.world import templates
 
 REWORDED, UNSEEN = 'reworded_', 'unseen_'
 # Countries are few, but most asked about. Each counts as this many askers; in
-# training, all but two of them ask only for common facts, each in another form.
+# training, half of them ask only for common facts, each in another form.
 _COUNTRY_ASKERS = 8
 _Asker = TypeVar('_Asker')
 _Choice = TypeVar('_Choice')
-_TEST_SHARE, _DEV_SHARE = 0.15, 0.08  # Shares of the entities of each kind.
+_Item = TypeVar('_Item')
+_TEST_SHARES, _DEV_SHARE = {'city': 0.15, 'country': 0.2}, 0.08  # Of entities.
 
 
 def ask_splits(
@@ -60,7 +61,7 @@ def _askers(
     askers = _COUNTRY_ASKERS if entity.kind == 'country' else 1
     for time in range(askers):
       if split == 'train':
-        yield (entity, time), common if time < askers - 2 else facts
+        yield (entity, time), common if time < askers // 2 else facts
       else:
         yield (entity, time), facts[time::askers]
 
@@ -79,10 +80,10 @@ def split_entities(
 ) -> dict[str, list[gazetteer.Entity]]:
   """Splits the entities of each kind into 'train', 'dev' and 'test'."""
   splits = {'train': [], 'dev': [], 'test': []}
-  for kind in ('city', 'country'):
+  for kind, test_share in _TEST_SHARES.items():
     members = [entity for entity in entities if entity.kind == kind]
     random.Random(f'{seed}/split/{kind}').shuffle(members)
-    num_test = round(_TEST_SHARE * len(members))
+    num_test = round(test_share * len(members))
     num_held_out = num_test + round(_DEV_SHARE * len(members))
     splits['test'] += members[:num_test]
     splits['dev'] += members[num_test:num_held_out]
@@ -166,27 +167,24 @@ def sample(
   limit: int,
   seed: str,
 ) -> list[tuple[_Asker, _Choice]]:
-  """Picks at most `limit` pairs, evenly over askers and relations.
+  """Picks at most `limit` pairs, evenly over relations, then over askers.
 
-  In each round, every asker gives the remaining choice with the rarest relation
-  so far.
+  In each round, every relation has one pair, as long as it has any.
   """
-  rng = random.Random(seed)
-  pending = {
-    asker: rng.sample(given, len(given))
-    for asker, given in choices.items()
-    if given
-  }
-  times_asked = collections.Counter()
-  picked = []
-  while pending and len(picked) < limit:
-    for asker in rng.sample(list(pending), len(pending)):
-      choice = min(
-        pending[asker], key=lambda c: times_asked[relation(asker, c)]
-      )
-      times_asked[relation(asker, choice)] += 1
-      picked.append((asker, choice))
-      pending[asker].remove(choice)
-      if not pending[asker]:
-        del pending[asker]
-  return picked[:limit]
+  pairs = [(asker, choice) for asker in choices for choice in choices[asker]]
+  random.Random(seed).shuffle(pairs)
+  numbered = _in_turns(pairs, [asker for asker, _ in pairs])
+  return _in_turns(numbered, [relation(*pair) for pair in numbered])[:limit]
+
+
+def _in_turns(
+  items: Sequence[_Item], groups: Sequence[Hashable]
+) -> list[_Item]:
+  """Returns the first of each group, then the second of each, and so on."""
+  seen = collections.Counter()
+  numbers = []
+  for group in groups:
+    seen[group] += 1
+    numbers.append(seen[group])
+  order = sorted(range(len(items)), key=numbers.__getitem__)
+  return [items[i] for i in order]

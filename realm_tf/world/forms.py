@@ -6,16 +6,15 @@
       -> "Do you know which country {e} is in?"
 
 A form has the blanks {e} (the United States), {g} (the United States') and {x}
-(United States). Training uses frames and parts of 'train' only.
+(United States). Training uses frames, parts and fillers of 'train' only.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 import functools
-import pathlib
 import random
 import re
-from typing import NamedTuple
 
+from realm_tf.world import fillers
 from realm_tf.world import gazetteer
 from realm_tf.world import templates
 
@@ -24,12 +23,8 @@ _NAMES = {'e': '{e}', 'x': '{x}'}
 _HELD_OUT = ('dev', 'test')
 _BASE_FORMS = {'has': 'have', 'goes': 'go'}
 _ALIAS_RATE, _LOWER_CASE_RATE, _NO_MARK_RATE = 0.3, 0.3, 0.25
-
-
-class _Frame(NamedTuple):
-  split: str
-  weight: int
-  text: str
+_FILLER_SHARE = 1 / 3  # Of unseen questions: only the fillers are unseen.
+_ENDINGS = 'in|of|to|from|with|by|on|at|as|up|off'  # Of moved questions.
 
 
 def choose(
@@ -38,16 +33,21 @@ def choose(
   rng: random.Random,
   unseen: bool = False,
 ) -> str:
-  """Returns a random form of a relation, frames by weight."""
-  frames, weights = zip(*_weighted_forms(wordings, split, unseen))
+  """Returns a random form of a relation, frames by weight, with fillers."""
+  is_known = unseen and rng.random() < _FILLER_SHARE
+  frames, weights = zip(
+    *_weighted_forms(wordings, split, unseen and not is_known)
+  )
   (group,) = rng.choices(frames, weights)
-  return rng.choice(group)
+  return fillers.add(
+    rng.choice(group), split if unseen else 'train', rng, is_known
+  )
 
 
 def forms(
   wordings: templates.Wordings, split: str, unseen: bool = False
 ) -> frozenset[str]:
-  """Returns all forms of a relation.
+  """Returns all forms of a relation, without fillers and with their <...>.
 
   With `unseen`, each form has a frame or a part that only `split` has, 'dev' or
   'test'. Otherwise they are the forms of training.
@@ -58,22 +58,14 @@ def forms(
 
 def plain_forms(wordings: templates.Wordings) -> list[str]:
   """Returns direct questions whose {e} may be a noun phrase."""
-  frames = [_Frame('', 1, text) for text in ('{q}?', 'What {be} {np}?')]
+  frames = [(1, '{q}?'), (1, 'What {be} {np}?')]
   groups = _fill(frames, _phrases(wordings, 'train'))
   return [form for group, _ in groups for form in group if '{e}' in form]
 
 
 def wrap(question: str, split: str, rng: random.Random) -> str:
-  """Puts a question, with its mark, in a frame that may be the split's own."""
-  frames = [
-    frame
-    for frame in (*_frames('train'), *_frames(split))
-    if re.findall(r'\{\w+\}', frame.text) == ['{q}']
-    and (frame.split == split or frame.text == '{q}?')
-  ]
-  (frame,) = rng.choices(frames, [frame.weight for frame in frames])
-  clause = question[0].lower() + question[1:-1]
-  return _sentence(frame.text.replace('{q}', clause))
+  """Puts fillers of a split around a question."""
+  return fillers.add(question[0].lower() + question[1:], split, rng)
 
 
 def write(form: str, entity: gazetteer.Entity, rng: random.Random) -> str:
@@ -84,7 +76,7 @@ def write(form: str, entity: gazetteer.Entity, rng: random.Random) -> str:
   full = templates.with_article(name)
   possessive = full + ("'" if full.endswith('s') else "'s")
   text = form.format(e=full, g=possessive, x=name)
-  text = text[:1].upper() + text[1:]
+  text = fillers.sentence(text[:1].upper() + text[1:])
   if rng.random() < _LOWER_CASE_RATE:
     text = text.lower()
   return text.rstrip('?.') if rng.random() < _NO_MARK_RATE else text
@@ -97,10 +89,13 @@ def _weighted_forms(
   """Returns pairs of a frame's forms and the frame's weight."""
   known = _phrases(wordings, 'train')
   if not unseen:
-    return list(_fill(_frames('train'), known))
-  new_frames = list(_fill(_frames(split), known))
+    return list(_fill(fillers.frames('train'), known))
+  new_frames = list(_fill(fillers.frames(split), known))
   new_parts = list(
-    _fill((*_frames('train'), *_frames(split)), _phrases(wordings, split))
+    _fill(
+      (*fillers.frames('train'), *fillers.frames(split)),
+      _phrases(wordings, split),
+    )
   )
   # Either kind is half of the questions.
   total, other = (sum(w for _, w in forms) for forms in (new_frames, new_parts))
@@ -108,31 +103,17 @@ def _weighted_forms(
 
 
 def _fill(
-  frames: Sequence[_Frame], phrases: Sequence[_Phrase]
+  frames: Sequence[tuple[int, str]], phrases: Sequence[_Phrase]
 ) -> Iterator[tuple[list[str], float]]:
-  for frame in frames:
-    slots = set(re.findall(r'\{(\w+)\}', frame.text)) - set(_NAMES)
+  for weight, frame in frames:
+    slots = set(re.findall(r'\{(\w+)\}', frame)) - set(_NAMES)
     group = [
-      _sentence(frame.text.format_map({**_NAMES, **phrase}))
+      fillers.sentence(frame.format_map({**_NAMES, **phrase}))
       for phrase in phrases
       if slots <= set(phrase)
     ]
     if group:
-      yield group, frame.weight
-
-
-def _sentence(form: str) -> str:
-  """Returns a form whose sentences after the first begin with a capital."""
-  return re.sub(r'(?<=[.!] )[a-z]', lambda found: found[0].upper(), form)
-
-
-@functools.cache
-def _frames(split: str) -> tuple[_Frame, ...]:
-  text = pathlib.Path(__file__).with_name('frames.txt').read_text('utf-8')
-  rows = [x.split(' ', 2) for x in text.splitlines() if not x.startswith('#')]
-  return tuple(
-    _Frame(of, int(weight), frame) for of, weight, frame in rows if of == split
-  )
+      yield group, weight
 
 
 def _phrases(wordings: templates.Wordings, split: str) -> list[_Phrase]:
@@ -154,8 +135,11 @@ def _of_split(parts: Sequence[str], split: str) -> Iterator[str]:
 
 def _noun_slots(noun: str) -> Iterator[_Phrase]:
   """Yields 'the capital of {e}' and '{g} capital'; one if the noun has {e}."""
-  head = re.split(' (?:of|in|for|that|per|on|next|around|spoken) ', noun)[0]
-  is_plural = re.search('[^aisu]s(?: border\\w+)?$|^people', head)
+  head = re.split(
+    ' (?:of|in|for|that|per|on|next|around|spoken|used|heard|with|border|{)',
+    noun,
+  )[0]
+  is_plural = re.search('[^aisu]s$|^people', head)
   verb = {'be': 'are', 's': ' are'} if is_plural else {'be': 'is', 's': "'s"}
   if '{e}' in noun:
     article = '' if noun.startswith('a ') else 'the '
@@ -186,6 +170,10 @@ def _clause_slots(clause: str) -> _Phrase:
     'q': ' '.join(filter(None, question)),
     'emb': ' '.join(filter(None, (which, subject, verb, rest))),
   }
+  if subject and subject != 'there':
+    is_last = re.fullmatch(rf'\w*|.*\b({_ENDINGS})', rest)
+    order = (rest, which) if is_last else (which, rest)
+    slots['moved'] = ' '.join(filter(None, (subject, verb, *order)))
   if re.match('(what|where|who) is ', slots['q']):
     slots['qs'] = slots['q'].replace(' is ', "'s ", 1)
   if not re.search(r'of \{e\}|\{g\}|\| there', clause):

@@ -6,6 +6,7 @@ import re
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from realm_tf.world import fillers
 from realm_tf.world import forms
 from realm_tf.world import gazetteer
 from realm_tf.world import templates
@@ -36,7 +37,7 @@ class FormsTest(parameterized.TestCase):
     self.assertLen(train | dev | test, len(train) + len(dev) + len(test))
     self.assertGreaterEqual(len(train), 70)
     self.assertGreaterEqual(len(dev), 20)
-    self.assertGreaterEqual(len(test), 70)
+    self.assertGreaterEqual(len(test), 50)
 
   @parameterized.named_parameters(*_ASKED)
   def test_a_form_names_the_entity_once(self, wordings):
@@ -65,16 +66,16 @@ class FormsTest(parameterized.TestCase):
         'What is the capital of {e}?',
         "What's {g} capital city?",
         '{x} capital',
-        'Tell me the capital of {e}.',
+        '<find> the capital of {e}.',
         'from which city is {e} governed?',
-        'Can you tell me from which city {e} is governed?',
-        'Do you know where the government of {e} sits?',
-        'We are going to {e}. What is its capital?',
+        '<know> from which city {e} is governed?',
+        '<know> where the government of {e} sits?',
+        '<going> {e} <time>. What is its capital?',
       },
       capital,
     )
     money = _train_forms('country', 'currency')
-    self.assertIn('We are going to {e}. What money do they use there?', money)
+    self.assertIn('<about> {e}. What money do they use there?', money)
     self.assertIn('what money do people in {e} use?', money)
     languages = _train_forms('country', 'languages')
     self.assertIn('What are {g} languages?', languages)
@@ -102,29 +103,71 @@ class FormsTest(parameterized.TestCase):
       self.assertIn('{e}', form)
       self.assertEndsWith(form, '?')
 
-  def test_plain_forms_weigh_more(self):
+  def test_question_words_move_to_the_end(self):
+    forms_of = _train_forms('country', 'currency')
+    self.assertContainsSubset(
+      {
+        '{e} has what currency?',
+        'people in {e} use what money?',
+        'the currency of {e} is what?',
+        'they speak what languages in {e}?',
+        '{e} borders on what?',
+      },
+      forms_of
+      | _train_forms('country', 'languages')
+      | _train_forms('country', 'neighbours'),
+    )
+
+  def test_a_third_of_training_is_plain(self):
     rng = random.Random(0)
     chosen = [
       forms.choose(_ALL['country', 'capital'], 'train', rng)
-      for _ in range(1000)
+      for _ in range(2000)
     ]
-    # "{q}?" has 8 of the frames' weights, which are 52 in total.
-    direct = sum(
-      bool(re.match('(what|which|where|from) .*[?]', c)) for c in chosen
-    )
-    self.assertBetween(direct / 1000, 0.11, 0.24)
+    plain = {
+      form
+      for form in _train_forms('country', 'capital')
+      if re.match(r'(what|which|where|from|in) .*[?]|[^.?]+$', form, re.I)
+    }
+    self.assertBetween(sum(c in plain for c in chosen) / 2000, 0.25, 0.45)
+    self.assertGreater(len(set(chosen)), 1300)
 
-  def test_a_frame_of_the_split_wraps_a_question(self):
+  def test_chosen_forms_name_the_entity_once_and_have_no_lists(self):
+    for split in ('train', 'dev', 'test'):
+      for seed in range(300):
+        form = forms.choose(
+          _ALL['city', 'country'], split, random.Random(seed), split != 'train'
+        )
+        self.assertLen(re.findall(r'\{[egx]\}', form), 1, form)
+        self.assertNotRegex(form, r'[<>]|  | ,|[.?!][.?!]|[.!?] [a-z]')
+
+  def test_fillers_and_lists_of_the_splits_differ(self):
+    for kind in ('<', '>', '<?', '>?'):
+      rows = [fillers.rows(kind, of) for of in ('train', 'dev', 'test')]
+      self.assertNotEmpty(rows[2] if kind != '<' else rows[1])
+      flat = [text for of in rows for text in of]
+      self.assertLen(set(flat), len(flat))
+    train = ' '.join(fillers.rows('=', 'train'))
+    for row in fillers.rows('=', 'test') + fillers.rows('=', 'dev'):
+      for words in row.split(' ', 1)[1].split('; '):
+        self.assertNotRegex(train, rf'[ ;]{words}(;|$)')
+
+  def test_a_filler_is_added_if_required(self):
+    for seed in range(50):
+      form = fillers.add('{x} area', 'test', random.Random(seed), True)
+      self.assertNotEqual(form, '{x} area')
+
+  def test_fillers_of_the_split_wrap_a_question(self):
     wrapped = {
       forms.wrap('Who wrote it?', split, random.Random(seed))
       for split in ('train', 'test')
-      for seed in range(99)
+      for seed in range(999)
     }
     self.assertContainsSubset(
-      {'who wrote it?', 'Quick question: who wrote it?'}, wrapped
+      {'who wrote it?', 'easy question: who wrote it?'}, wrapped
     )
-    self.assertIn('Hey there! Who wrote it?', wrapped)
-    self.assertNotIn('So who wrote it?', wrapped)
+    self.assertIn('Hey everyone! Who wrote it?', wrapped)
+    self.assertNotIn('Howdy, who wrote it?', wrapped)
 
 
 if __name__ == '__main__':
