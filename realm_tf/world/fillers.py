@@ -1,7 +1,7 @@
 """The grammar of frames.txt, and the fillers around a question.
 
-  "What is the capital of {e}?", fillers "Hi," and "It is for <work>."
-      -> "Hi, what is the capital of {e}? It is for a quiz."
+  "How big is {e}?", fillers "Hi," and "It is for <work>."
+      -> "Hi, how big is {e}? It is for a quiz."
 
 A question has at most two fillers. Lists give the words for <...>, training
 from 'train' only; another split has lists of its own, or training's.
@@ -39,13 +39,13 @@ def add(
   chosen = [kind for kind in '<>' if rng.random() < _RATE]
   if is_required and not chosen:
     chosen = [rng.choice('<>')]
+  form = _choose_words(form, split, rng)
   for kind in chosen:
     texts = rows(kind, split)
     if form.endswith('?'):
       texts += rows(f'{kind}?', split)
-    form = _join(kind, rng.choice(texts), form)
-  while '<' in form:
-    form = re.sub('<(.*?)>', lambda x: rng.choice(_words(x[1], split)), form)
+    filler = _choose_words(rng.choice(texts), split, rng)
+    form = _join(kind, filler, form)
   return sentence(form)
 
 
@@ -63,6 +63,12 @@ def _join(kind: str, filler: str, form: str) -> str:
   body = form.rstrip('?.')
   gap = '' if filler[0] == ',' else ' '
   return body + gap + filler + form[len(body) :]
+
+
+def _choose_words(text: str, split: str, rng: random.Random) -> str:
+  while '<' in text:
+    text = re.sub('<(.*?)>', lambda x: rng.choice(_words(x[1], split)), text)
+  return text
 
 
 @functools.cache

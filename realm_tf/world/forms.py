@@ -24,6 +24,9 @@ _HELD_OUT = ('dev', 'test')
 _BASE_FORMS = {'has': 'have', 'goes': 'go'}
 _ALIAS_RATE, _LOWER_CASE_RATE, _NO_MARK_RATE = 0.3, 0.3, 0.25
 _FILLER_SHARE = 1 / 3  # Of unseen questions: only the fillers are unseen.
+_AFTER_NOUNS = (
+  r'of|in|for|that|per|on|by|next|around|spoken|used|heard|with|border\w+'
+)
 _ENDINGS = 'in|of|to|from|with|by|on|at|as|up|off'  # Of moved questions.
 
 
@@ -135,10 +138,7 @@ def _of_split(parts: Sequence[str], split: str) -> Iterator[str]:
 
 def _noun_slots(noun: str) -> Iterator[_Phrase]:
   """Yields 'the capital of {e}' and '{g} capital'; one if the noun has {e}."""
-  head = re.split(
-    ' (?:of|in|for|that|per|on|next|around|spoken|used|heard|with|border|{)',
-    noun,
-  )[0]
+  head = re.split(rf' (?:{_AFTER_NOUNS}) | {{', noun)[0]
   is_plural = re.search('[^aisu]s$|^people', head)
   verb = {'be': 'are', 's': ' are'} if is_plural else {'be': 'is', 's': "'s"}
   if '{e}' in noun:

@@ -139,7 +139,7 @@ class FormsTest(parameterized.TestCase):
           _ALL['city', 'country'], split, random.Random(seed), split != 'train'
         )
         self.assertLen(re.findall(r'\{[egx]\}', form), 1, form)
-        self.assertNotRegex(form, r'[<>]|  | ,|[.?!][.?!]|[.!?] [a-z]')
+        self.assertNotRegex(form, r'[<>]|  | ,|[.?!][.?!]|[.!?] [a-z]|[,:] Co')
 
   def test_fillers_and_lists_of_the_splits_differ(self):
     for kind in ('<', '>', '<?', '>?'):

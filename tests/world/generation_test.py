@@ -103,9 +103,8 @@ class WorldTest(absltest.TestCase):
     asked = {}
     for question in self.world.questions['train']:
       asked.setdefault(question.question_id, []).append(question.question)
-    common = [asked.get(f'country/{c}/capital', []) for c in ('FR', 'PE', 'JP')]
-    self.assertGreater(max(map(len, common)), 1)
     repeated = [q for q in asked.values() if len(q) > 1]
+    self.assertGreater(len(repeated), 5)
     different = sum(len(set(questions)) > 1 for questions in repeated)
     self.assertGreater(different, 0.9 * len(repeated))
 
