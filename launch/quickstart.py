@@ -43,7 +43,7 @@ CONFIG = config.ExperimentConfig(
     query_tokens=24,
     block_tokens=32,
     joint_tokens=54,
-    question_tokens=28,
+    question_tokens=32,
     title_tokens=12,
     max_masked=5,
   ),
@@ -71,7 +71,7 @@ CONFIG = config.ExperimentConfig(
     num_read=2,
     # An answer "9" stands in many blocks; only the article's own is correct.
     supervision='gold',
-    joint_tokens=60,
+    joint_tokens=64,
     log_every_steps=50,
   ),
   path=config.PathConfig(
