@@ -32,6 +32,8 @@ class Evidence(NamedTuple):
     retrieval_probability: p(z|x) among the blocks that were read.
     score: Score of the span, the retrieval score included.
     block_answer: The prediction if no other block were read.
+    reading_probability: p(y|z,x) of this span alone: its share among the
+      block's spans and its null span.
   """
 
   block_id: int
@@ -43,6 +45,7 @@ class Evidence(NamedTuple):
   retrieval_probability: float
   score: float
   block_answer: str
+  reading_probability: float = 0.0
 
 
 class Answer(NamedTuple):

@@ -28,8 +28,8 @@ class Spans(NamedTuple):
     firsts: First wordpiece in the body, int [B, K, S].
     lasts: Last wordpiece, int [B, K, S].
     scores: g(s), with the retrieval score, float32 [B, K, S], or NOTHING.
-    log_normalizers: log sum_s exp(g(s)) over all spans of all K blocks, [B].
-    log_nulls: The same over the null spans, or NOTHING without any, [B].
+    log_normalizers: log sum_s exp(g(s)) over all spans of each block, [B, K].
+    log_nulls: Scores of the null spans, or NOTHING without any, [B, K].
   """
 
   firsts: Any
@@ -86,9 +86,20 @@ def best_spans(
     firsts,
     firsts + best % width,
     np.take_along_axis(values, order, axis=-1),
-    log_sum_exp(flat.reshape(len(flat), -1)),
-    log_sum_exp(np.where(exclusion.exists(null), null, NOTHING)),
+    log_sum_exp(flat),
+    np.where(exclusion.exists(null), null, NOTHING),
   )
+
+
+def reading_probabilities(spans: Spans) -> np.ndarray:
+  """Returns p(y|z,x) of each span alone, [B, K, S].
+
+  It is the span's share among the block's spans and its null span.
+  """
+  both = np.stack([spans.log_normalizers, spans.log_nulls], axis=-1)
+  everything = log_sum_exp(both)[..., None]  # [B, K, 1]
+  exists = spans.scores > NOTHING
+  return np.exp(np.where(exists, spans.scores - everything, NOTHING))
 
 
 def choose(

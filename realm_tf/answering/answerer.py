@@ -160,6 +160,7 @@ class Answerer:
     ).places.reshape(*texts.shape[:2], 1)
     alone = np.take_along_axis(texts, alone, axis=-1)[..., 0]
     p_z = answer_choice.softmax(found.scores[:, : self.num_read])
+    p_y = answer_choice.reading_probabilities(spans)
     unread = _unread_share(found.scores, choice)
     signals = calibration_lib.signals(choice, spans, unread)
     probabilities = calibration_lib.probability(signals, self.calibration)
@@ -176,6 +177,7 @@ class Answerer:
         p_z[row][columns].tolist(),
         spans.scores[row][shown].tolist(),
         alone[row][columns].tolist(),
+        p_y[row][shown].tolist(),
       )
       answers.append(
         answer_lib.Answer(

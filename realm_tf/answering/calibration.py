@@ -80,12 +80,16 @@ def signals(
   Args:
     unread: Share of the blocks not read in the softmax of f(x,z), [B].
   """
-  exists = spans.log_normalizers > answer_choice.NOTHING
-  everything = xp.where(exists, spans.log_normalizers, np.float32(0))
+  everything, nulls = (
+    answer_choice.log_sum_exp(each, xp)
+    for each in (spans.log_normalizers, spans.log_nulls)
+  )  # [B] each.
+  exists = everything > answer_choice.NOTHING
+  everything = xp.where(exists, everything, np.float32(0))
   share = xp.exp(xp.where(exists, choice.log_sums, -_MOST) - everything)
   return Signals(
     _log_odds(share, xp),
-    xp.clip(spans.log_nulls - everything, -_MOST, _MOST),
+    xp.clip(nulls - everything, -_MOST, _MOST),
     _log_odds(unread, xp),
   )
 

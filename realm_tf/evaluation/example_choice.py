@@ -112,7 +112,7 @@ def _is_from_gold(
   question: Question, answer: answer_lib.Answer, table: block_table.BlockTable
 ) -> bool:
   """Whether an answer is not refused, and from the question's article."""
-  if getattr(answer, 'is_refused', False) or not answer.evidence:
+  if answer.is_refused or not answer.evidence:
     return False
   articles = table.article_ids([answer.evidence[0].block_id])
   return not question.gold_id or articles == [question.gold_id]

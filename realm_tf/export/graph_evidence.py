@@ -76,14 +76,13 @@ def best_spans(scores: tf.Tensor, null: tf.Tensor) -> answer_choice.Spans:
   )
   values, places = tf.math.top_k(flat, number)
   firsts = places // width
-  normalizers = answer_choice.log_sum_exp(tf.reshape(flat, [shape[0], -1]), tnp)
   null = tf.where(exclusion.exists(null), null, answer_choice.NOTHING)
   return answer_choice.Spans(
     firsts,
     firsts + places % width,
     values,
-    normalizers,
-    answer_choice.log_sum_exp(null, tnp),
+    answer_choice.log_sum_exp(flat, tnp),
+    null,
   )
 
 

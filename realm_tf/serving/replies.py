@@ -28,6 +28,7 @@ def whole(
         **item._asdict(),
         'sentence': _sentence(item),
         'p_z': item.retrieval_probability * found,
+        'p_y': item.reading_probability,
         'changed': item.block_id in changed,
       }
       for item in answer.evidence[:top_k]

@@ -123,17 +123,28 @@ class BestSpansTest(absltest.TestCase):
     np.testing.assert_array_equal(spans.firsts, [[[1, 0], [1, 0]]])
     np.testing.assert_array_equal(spans.lasts, [[[1, 1], [1, 0]]])
     np.testing.assert_allclose(np.exp(spans.scores), [[[4, 3], [5, 2]]])
-    # All five spans count, but four are kept: 1 + 3 + 4 + 2 + 5 = 15.
-    np.testing.assert_allclose(np.exp(spans.log_normalizers), [15], rtol=1e-6)
-    np.testing.assert_allclose(np.exp(spans.log_nulls), [7], rtol=1e-6)
+    # All five spans count, but four are kept: 1 + 3 + 4 and 2 + 5.
+    np.testing.assert_allclose(
+      np.exp(spans.log_normalizers), [[8, 7]], rtol=1e-6
+    )
+    np.testing.assert_allclose(np.exp(spans.log_nulls), [[6, 1]], rtol=1e-6)
+    # With the null span: 8 + 6 and 7 + 1.
+    np.testing.assert_allclose(
+      answer_choice.reading_probabilities(spans),
+      [[[4 / 14, 3 / 14], [5 / 8, 2 / 8]]],
+      rtol=1e-6,
+    )
 
   def test_a_question_without_any_span(self):
     spans = answer_choice.best_spans(
       np.full([1, 2, 3, 2], exclusion.NO_SCORE, np.float32), _NO_NULL
     )
     np.testing.assert_array_equal(spans.scores, np.full([1, 2, 6], -np.inf))
-    np.testing.assert_array_equal(spans.log_normalizers, [-np.inf])
-    np.testing.assert_array_equal(spans.log_nulls, [-np.inf])
+    for each in (spans.log_normalizers, spans.log_nulls):
+      np.testing.assert_array_equal(each, [[-np.inf, -np.inf]])
+    np.testing.assert_array_equal(
+      answer_choice.reading_probabilities(spans), np.zeros([1, 2, 6])
+    )
 
   def test_a_missing_block_has_no_span(self):
     scores = np.full([1, 2, 2, 1], -np.inf, np.float32)
@@ -142,7 +153,10 @@ class BestSpansTest(absltest.TestCase):
     np.testing.assert_array_equal(
       spans.scores, [[[2, -np.inf], [-np.inf, -np.inf]]]
     )
-    np.testing.assert_allclose(spans.log_normalizers, [2.0])
+    np.testing.assert_allclose(spans.log_normalizers, [[2.0, -np.inf]])
+    np.testing.assert_array_equal(
+      answer_choice.reading_probabilities(spans), [[[1, 0], [0, 0]]]
+    )
 
   def test_agrees_with_sorting_everything(self):
     rng = np.random.default_rng(0)
@@ -158,7 +172,7 @@ class BestSpansTest(absltest.TestCase):
       scores[rows, columns, spans.firsts, spans.lasts - spans.firsts],
       spans.scores,
     )
-    expected = np.log(np.exp(flat.astype(np.float64)).sum(axis=(1, 2)))
+    expected = np.log(np.exp(flat.astype(np.float64)).sum(axis=2))
     np.testing.assert_allclose(spans.log_normalizers, expected, rtol=1e-6)
 
 

@@ -150,6 +150,7 @@ class AnswererTest(absltest.TestCase):
             'retrieval_probability': 1.0,
             'score': 5.0,
             'block_answer': 'U.S.',
+            'reading_probability': 1.0,
           }
         ],
         'probability': 1.0,

@@ -1,5 +1,6 @@
 """Tests of the page in headless Chromium."""
 
+import dataclasses
 import os
 import tempfile
 
@@ -77,8 +78,11 @@ class PageTest(parameterized.TestCase):
     cls.browser = browser_lib.Browser(browser_lib.find(), profile)
     cls.addClassCleanup(cls.browser.close)
 
-  def _serve(self, completer=None, allow_edits=False, **settings):
+  def _serve(
+    self, completer=None, allow_edits=False, answerer=None, **settings
+  ):
     model = self.model if allow_edits else self.model._replace(edits=None)
+    model = model._replace(answerer=answerer or model.answerer)
     service = service_lib.Service(
       running_server.live(model), completer=completer
     )
@@ -158,6 +162,7 @@ class PageTest(parameterized.TestCase):
     shares = self._text('.steps .retriever .number')
     total = sum(float(share.split()[0]) for share in shares)
     self.assertAlmostEqual(total, 100.0, delta=0.2)
+    self.assertRegex(self._text('.sum')[0], r'\|x\) = .* % · .* % = \d+\.\d %$')
     heading, given = self._text('.card:has(.badge) > :nth-child(-n + 2)')
     self.assertEqual(heading, 'By embeddings alone this page')
     self.assertEqual(given, answer)
@@ -193,6 +198,18 @@ class PageTest(parameterized.TestCase):
     self.assertIn(self._address(), ('?block=2', '?block=3'))
     self._check_accessible(width)
     self._check_no_errors_and_no_foreign_requests(url)
+
+  @parameterized.parameters(*_SIZES)
+  def test_a_refused_answer_comes_after_the_refusal(self, width, scheme):
+    answerer = dataclasses.replace(self.model.answerer, threshold=1.0)
+    url = self._serve(answerer=answerer)
+    self._show(f'{url}?q=a+b+%3F', width, scheme, until=_ANSWERED)
+    self.assertEqual(
+      self._text('.answer'), ['The corpus does not seem to say.']
+    )
+    (answer,) = answerer.answer(['a b ?'])
+    self.assertEqual(self._text('.guess'), [answer.prediction])
+    self._check_accessible(width)
 
   def test_an_address_is_a_state_and_back_leads_to_the_one_before(self):
     url = self._serve()

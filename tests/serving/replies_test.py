@@ -32,13 +32,16 @@ class RepliesTest(parameterized.TestCase):
 
   def test_shares_of_read_blocks_and_of_the_others_sum_to_1(self):
     items = [
-      answer_lib.Evidence(i, 'title', _TEXT, 0, 3, 'One', share, 2.0, 'One')
+      answer_lib.Evidence(
+        i, 'title', _TEXT, 0, 3, 'One', share, 2.0, 'One', 0.9
+      )
       for i, share in ((7, 0.75), (8, 0.25))
     ]
     answer = answer_lib.Answer('who', 'One', 2.0, items, 0.5, 0.2)
     reply = replies.whole(answer, 2, {8: 'changed'})
     shares = [item['p_z'] for item in reply['evidence']]
     self.assertSequenceAlmostEqual(shares, [0.6, 0.2])
+    self.assertEqual([item['p_y'] for item in reply['evidence']], [0.9, 0.9])
     changed = [item['changed'] for item in reply['evidence']]
     self.assertEqual(changed, [False, True])
     self.assertLen(replies.whole(answer, 1, {})['evidence'], 1)

@@ -57,9 +57,22 @@ function steps(reply) {
   const element = details('How REALM found it', 'steps', [
     node('p', 'muted', 'The retriever shares its choice among blocks z, ' +
       'p(z|x). In each, the reader marks its best span y, with p(y|z,x).'),
-    list]);
+    ...sum(reply), list]);
   element.open = server.about.can_edit || !server.about.can_answer;
   return element;
+}
+
+// The sum over the blocks that give the answer.
+function sum(reply) {
+  const terms = reply.evidence.filter((item) => item.answer === reply.answer &&
+    item.p_y !== undefined);
+  if (!reply.answer || !terms.length) return [];
+  const parts = terms.flatMap((item, i) => [i ? ' + ' : '',
+    node('span', 'retriever', percent(item.p_z)), ' · ',
+    node('span', 'reader', percent(item.p_y))]);
+  const total = terms.reduce((all, item) => all + item.p_z * item.p_y, 0);
+  return [node('p', 'sum', `p(“${reply.answer}”|x) = `, ...parts, ' = ',
+    node('b', '', percent(total)))];
 }
 
 function blockItem(item) {
