@@ -98,8 +98,7 @@ def reading_probabilities(spans: Spans) -> np.ndarray:
   """
   both = np.stack([spans.log_normalizers, spans.log_nulls], axis=-1)
   everything = log_sum_exp(both)[..., None]  # [B, K, 1]
-  exists = spans.scores > NOTHING
-  return np.exp(np.where(exists, spans.scores - everything, NOTHING))
+  return np.exp(spans.scores - np.where(everything > NOTHING, everything, 0.0))
 
 
 def choose(
