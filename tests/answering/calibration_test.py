@@ -19,7 +19,7 @@ _SETTING = calibration.Setting('model', 0.5, 5, 'span')
 
 
 def _signals(share, null, unread, xp=np):
-  """Returns the signals of one question.
+  """Returns the signals of one question that was read in two blocks.
 
   Args:
     share: Share of the answer's text in the softmax over spans.
@@ -27,10 +27,12 @@ def _signals(share, null, unread, xp=np):
     unread: Share of the blocks that were not read.
   """
   with np.errstate(divide='ignore'):
-    logs = np.log(np.array([[share], [1.0], [null]], np.float32))
-  sums, everything, null = map(xp.asarray, logs)
+    sums = np.log(np.array([share], np.float32))
+    logs = np.log(np.array([[[0.25, 0.75]], [[null / 4, null * 3 / 4]]]))
+  everything, nulls = map(xp.asarray, logs.astype(np.float32))
+  sums = xp.asarray(sums)
   choice = answer_choice.Choice(None, None, None, None, sums)
-  spans = answer_choice.Spans(None, None, None, everything, null)
+  spans = answer_choice.Spans(None, None, None, everything, nulls)
   unread = xp.asarray(np.array([unread], np.float32))
   return calibration.signals(choice, spans, unread, xp)
 
