@@ -153,12 +153,7 @@ class Answerer:
     keys = np.unique(keys, return_inverse=True)[1].reshape(texts.shape)
     by = self.finetuning.answer_by
     choice = answer_choice.choose(spans.scores, keys, by)
-    # The choice if each block were the only one.
-    single = [len(questions) * texts.shape[1], 1, texts.shape[2]]
-    alone = answer_choice.choose(
-      spans.scores.reshape(single), keys.reshape(single), by
-    ).places.reshape(*texts.shape[:2], 1)
-    alone = np.take_along_axis(texts, alone, axis=-1)[..., 0]
+    alone = _alone(spans.scores, keys, texts, by)
     p_z = answer_choice.softmax(found.scores[:, : self.num_read])
     p_y = answer_choice.reading_probabilities(spans)
     unread = _unread_share(found.scores, choice)
@@ -224,6 +219,18 @@ class Answerer:
     ids = block_ids.tolist()
     blocks = zip(ids, self.table.titles(ids), self.table.texts(ids), fields)
     return [answer_lib.Evidence(*block[:3], *block[3]) for block in blocks]
+
+
+def _alone(
+  scores: np.ndarray, keys: np.ndarray, texts: np.ndarray, by: str
+) -> np.ndarray:
+  """Returns the answer if each block were the only one, [B, K]."""
+  single = [-1, 1, texts.shape[2]]
+  choice = answer_choice.choose(
+    scores.reshape(single), keys.reshape(single), by
+  )
+  places = choice.places.reshape(*texts.shape[:2], 1)
+  return np.take_along_axis(texts, places, axis=-1)[..., 0]
 
 
 def _unread_share(

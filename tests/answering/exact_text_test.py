@@ -47,7 +47,7 @@ class ExactTextTest(parameterized.TestCase):
       self.assertTrue(answers.exact_match(answer.prediction, [reference]))
     (evidence,) = answer.evidence
     self.assertEqual(text[evidence.start : evidence.end], expected)
-    np.testing.assert_allclose(answer.probability, 1.0)
+    np.testing.assert_allclose(answer.probability, 1.0, atol=1e-5)
 
 
 if __name__ == '__main__':
