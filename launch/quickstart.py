@@ -2,8 +2,7 @@
 
   bash launch/quickstart.sh [RUN_DIR] [--seed=1] [--set=a.b=c] [--dry_run]
 
-All stages take 10 minutes on 2 CPU cores without AMX, the first table four and
-a half. docs/results/quickstart.md has the figures.
+docs/results/quickstart.md has times and figures.
 """
 
 from typing import Any
