@@ -35,6 +35,7 @@ _OF_MODELS = (
   'pretraining.over_retrieval',
   'finetuning.num_searched',
   'finetuning.num_read',
+  'finetuning.null_spans',
   'finetuning.joint_tokens',
   'finetuning.read_titles',
   'finetuning.answer_by',
