@@ -20,6 +20,7 @@ print(json.dumps({
   'after': after,
   'answer': answer.as_json(),
   'html': answer._repr_html_(),
+  'refused': refused.as_json(),
   'newer_answer': newer_answer.as_json(),
 }))
 """
@@ -43,11 +44,15 @@ class TutorialTest(absltest.TestCase):
       )
     self.assertEqual(done.returncode, 0, done.stderr[-3000:])
     shown = json.loads(done.stdout.splitlines()[-1])
-    # In percent of 20 questions; a guess among 20 names is right for one.
+    # In percent of 12 questions; a guess among 20 names is right for one in 20.
     self.assertGreaterEqual(shown['after']['exact_match'], 50)
     # Fine-tuning differs from run to run, so this one answer may be wrong. Its
     # block must be the question's block, with the new fact.
     self.assertIn('<mark', shown['html'])
+    # Its name is in no article.
+    self.assertTrue(shown['refused']['is_refused'])
+    self.assertLess(shown['refused']['probability'], 0.2)
+    self.assertFalse(shown['answer']['is_refused'])
     for name, keeper in (
       ('answer', 'Simon Beck'),
       ('newer_answer', 'Flora Haig'),
