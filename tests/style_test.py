@@ -53,7 +53,7 @@ _LINES = {
   'realm_tf/pipelines': 390,
   'realm_tf/records': 3058,
   'realm_tf/refresh': 210,
-  'realm_tf/reporting': 975,
+  'realm_tf/reporting': 977,
   'realm_tf/retrieval': 1106,
   'realm_tf/rundir': 1549,
   'realm_tf/serving': 2242,

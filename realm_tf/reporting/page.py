@@ -69,11 +69,13 @@ def _named(
 ) -> Iterator[run_reader.Evaluation]:
   """Yields the evaluations with names for a person."""
   short = {each.name.rpartition('/')[2] for each in evaluations}
+  num_joint = sum(1 for each in evaluations if each.sets)
   for each in evaluations:
     name = each.name
     if len(short) == len(evaluations):
       name = name.rpartition('/')[2]
-    name += ', all together' if each.sets else ''
+    if each.sets:
+      name = 'all questions' if num_joint == 1 else f'{name}: all questions'
     yield each._replace(name=name.replace('_', ' '))
 
 

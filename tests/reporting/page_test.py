@@ -100,7 +100,7 @@ class PageTest(absltest.TestCase):
     )
     text = page.build(runs, [found])
     self.assertIn('Confidence', self._headings(text))
-    self.assertIn('in %: my test, all together 12.5', text)
+    self.assertIn('in %: all questions 12.5', text)
     self.assertIn('<dd>62.5 % ', text)
     self.assertIn('<th scope="row">a set</th>', text)
     self.assertIn('7.25', text)
