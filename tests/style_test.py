@@ -43,7 +43,7 @@ _LINES = {
   'realm_tf/answering': 1573,
   'realm_tf/config': 940,
   'realm_tf/corpus': 2752,
-  'realm_tf/evaluation': 1895,
+  'realm_tf/evaluation': 1899,
   'realm_tf/export': 1264,
   'realm_tf/importing': 2440,
   'realm_tf/index': 3322,

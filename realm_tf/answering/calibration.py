@@ -19,9 +19,8 @@ from realm_tf.rundir import json_files
 from realm_tf.rundir import json_shapes
 
 NAME = 'calibration.json'
-_MOST = np.float32(
-  14
-)  # Log-odds; its probabilities are within 1e-6 of 0 and 1.
+# Log-odds; its probabilities are within 1e-6 of 0 and 1.
+_MOST = np.float32(14)
 _ADVICE = 'Write it again with bin.calibrate.'
 
 

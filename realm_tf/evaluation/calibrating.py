@@ -14,6 +14,7 @@ from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import calibration as calibration_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
+from realm_tf.evaluation import refusing
 
 
 def fit(
@@ -71,9 +72,6 @@ def threshold_of_risk(
     probability: Of each answer, [Q].
     is_right: bool [Q].
   """
-  order = np.argsort(-probability, kind='stable')
-  wrong = np.cumsum(~is_right[order]) / np.arange(1, len(order) + 1)
-  values = probability[order]
-  is_last = np.append(values[1:] != values[:-1], True)
-  allowed = np.flatnonzero((wrong <= risk) & is_last)
-  return float(values[allowed[-1]]) if allowed.size else 1.0
+  thresholds, _, wrong = refusing.by_threshold(probability, is_right)
+  allowed = np.flatnonzero(wrong <= risk)
+  return float(thresholds[allowed[-1]]) if allowed.size else 1.0

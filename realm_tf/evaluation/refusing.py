@@ -54,8 +54,7 @@ def measure(rated: Rated) -> dict[str, Any]:
   if possible.any():
     metrics['refused_answerable'] = _percent(rated.is_refused[possible])
   if rated.is_impossible.any():
-    impossible = rated.is_impossible
-    metrics['refused_impossible'] = _percent(rated.is_refused[impossible])
+    metrics['refused_impossible'] = _percent(rated.is_refused[~possible])
   if possible.any() and rated.is_impossible.any():
     metrics['auroc'] = 100 * _auroc(rated.probability, possible)
   return metrics
@@ -66,13 +65,20 @@ def curve(rated: Rated) -> tuple[np.ndarray, np.ndarray]:
 
   At coverage 0 the curve has the risk of the first answers.
   """
-  order = np.argsort(-rated.probability, kind='stable')
-  values = rated.probability[order]
+  _, coverage, risk = by_threshold(rated.probability, rated.is_right)
+  return np.insert(coverage, 0, 0.0), np.insert(risk, 0, risk[0])
+
+
+def by_threshold(
+  probability: np.ndarray, is_right: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """Returns thresholds, highest first, with coverage and risk of each."""
+  order = np.argsort(-probability, kind='stable')
+  values = probability[order]
   is_last = np.append(values[1:] != values[:-1], True)
   number = np.arange(1, len(order) + 1)
-  risk = np.cumsum(~rated.is_right[order]) / number
-  coverage, risk = number[is_last] / len(order), risk[is_last]
-  return np.insert(coverage, 0, 0.0), np.insert(risk, 0, risk[0])
+  risk = np.cumsum(~is_right[order]) / number
+  return values[is_last], number[is_last] / len(order), risk[is_last]
 
 
 def points(rated: Rated) -> list[dict[str, float]]:

@@ -66,9 +66,8 @@ class GraphAnswerer:
     Returns:
       Fields of `answer.Answer`: 'answers' string [B], 'scores',
       'probabilities' and 'null_probabilities' float32 [B], 'is_refused' bool
-      [B]. Fields of
-      `answer.Evidence`: 'block_ids', 'starts' and 'ends' int32 [B, K],
-      'titles', 'texts' and 'evidence_answers' string [B, K], and
+      [B]. Fields of `answer.Evidence`: 'block_ids', 'starts' and 'ends' int32
+      [B, K], 'titles', 'texts' and 'evidence_answers' string [B, K], and
       'retrieval_probabilities' and 'evidence_scores' float32 [B, K].
     """
     questions = string_tensors.valid(questions)
