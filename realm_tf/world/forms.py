@@ -27,7 +27,12 @@ _FILLER_SHARE = 1 / 3  # Of unseen questions: only the fillers are unseen.
 _AFTER_NOUNS = (
   r'of|in|for|that|per|on|by|next|around|spoken|used|heard|with|border\w+'
 )
-_ENDINGS = 'in|of|to|from|with|by|on|at|as|up|off'  # Of moved questions.
+_ENDINGS = (  # Of moved questions.
+  'in|of|to|from|with|by|on|at|as|off|for|near|behind|after|below|into|under'
+  '|inside'
+)
+_TAILS = '(?:if|when|while|first|soonest|in|by|from)'  # After an ending.
+_OBJECTS = r'\{|(the|also|known|their)\b'
 
 
 def choose(
@@ -137,11 +142,11 @@ def _of_split(parts: Sequence[str], split: str) -> Iterator[str]:
 
 
 def _noun_slots(noun: str) -> Iterator[_Phrase]:
-  """Yields 'the capital of {e}' and '{g} capital'; one if the noun has {e}."""
+  """Yields 'the capital of {e}' and '{g} capital'; one if it has a name."""
   head = re.split(rf' (?:{_AFTER_NOUNS}) | {{', noun)[0]
   is_plural = re.search('[^aisu]s$|^people', head)
   verb = {'be': 'are', 's': ' are'} if is_plural else {'be': 'is', 's': "'s"}
-  if '{e}' in noun:
+  if re.search(r'\{[eg]\}', noun):
     article = '' if noun.startswith('a ') else 'the '
     yield {**verb, 'np': article + noun, 'key': noun.replace('{e}', '{x}')}
     return
@@ -160,7 +165,7 @@ def _clause_slots(clause: str) -> _Phrase:
   which, subject, verb, rest = map(str.strip, clause.split('|'))
   if not subject:
     question = (which, verb, rest)
-  elif verb in ('is', 'are'):
+  elif verb in ('is', 'are', 'am'):
     question = (which, verb, subject, rest)
   else:
     is_plural = not verb.endswith('s')
@@ -171,12 +176,27 @@ def _clause_slots(clause: str) -> _Phrase:
     'emb': ' '.join(filter(None, (which, subject, verb, rest))),
   }
   if subject and subject != 'there':
-    is_last = re.fullmatch(rf'\w*|.*\b({_ENDINGS})', rest)
-    order = (rest, which) if is_last else (which, rest)
-    slots['moved'] = ' '.join(filter(None, (subject, verb, *order)))
+    slots['moved'] = f'{subject} {verb} {_move(which, rest)}'
   if re.match('(what|where|who) is ', slots['q']):
     slots['qs'] = slots['q'].replace(' is ', "'s ", 1)
-  if not re.search(r'of \{e\}|\{g\}|\| there', clause):
+  if not re.search(r'of \{e\}|\{g\}|\| (there|it) ', clause):
     there = slots['q'].replace(' in {e}', ' there').replace('{e}', 'it')
     slots['there'] = there
   return slots
+
+
+def _move(which: str, rest: str) -> str:
+  """Returns the end of a question like '{e} lies on what continent'."""
+  parts = re.fullmatch(rf'(\w*|.*\b(?:{_ENDINGS}))', rest) or re.fullmatch(
+    rf'(.*\b(?:{_ENDINGS})) ({_TAILS}\b.*)', rest
+  )
+  if parts:
+    order = (parts[1], which, *parts.groups()[1:])
+  elif re.match(rf'({_ENDINGS}|where|how$)\b', which):
+    is_last = not re.match(rf'({_ENDINGS}|if|when|while) ', rest)
+    order = (rest, which) if is_last else (which, rest)
+  elif which in ('what', 'what else', 'who') and re.match(_OBJECTS, rest):
+    order = (rest, which)
+  else:
+    order = (which, rest)
+  return ' '.join(filter(None, order))
