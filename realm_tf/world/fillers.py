@@ -59,8 +59,8 @@ def _join(kind: str, filler: str, form: str) -> str:
     is_name = re.match(r"I\b|\{|I'", form)
     return f'{filler} {form if is_name else form[0].lower() + form[1:]}'
   if filler[-1] in '.!':  # A sentence.
-    return f'{form if form[-1] in ".?" else form + "."} {filler}'
-  body = form.rstrip('?.')
+    return f'{form if form[-1] in ".?!" else form + "."} {filler}'
+  body = form.rstrip('?.!')
   gap = '' if filler[0] == ',' else ' '
   return body + gap + filler + form[len(body) :]
 
