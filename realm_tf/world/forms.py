@@ -25,13 +25,15 @@ _BASE_FORMS = {'has': 'have', 'goes': 'go'}
 _ALIAS_RATE, _LOWER_CASE_RATE, _NO_MARK_RATE = 0.3, 0.3, 0.25
 _FILLER_SHARE = 1 / 3  # Of unseen questions: only the fillers are unseen.
 _AFTER_NOUNS = (
-  r'of|in|for|that|per|on|by|next|around|spoken|used|heard|with|border\w+'
+  r'of|in|for|that|per|on|by|next|around|spoken|used|heard|with|border\w+|where'
+  r'|one|besides|people|from|to|near|between|whose|which'
 )
 _ENDINGS = (  # Of moved questions.
   'in|of|to|from|with|by|on|at|as|off|for|near|behind|after|below|into|under'
   '|inside'
 )
 _TAILS = '(?:if|when|while|first|soonest|in|by|from)'  # After an ending.
+_NO_PRONOUN = r'(of|country|city|name|called) \{e\}|\{g\}|\| (there|it) '
 _OBJECTS = r'\{|(the|also|known|their)\b'
 
 
@@ -144,7 +146,7 @@ def _of_split(parts: Sequence[str], split: str) -> Iterator[str]:
 def _noun_slots(noun: str) -> Iterator[_Phrase]:
   """Yields 'the capital of {e}' and '{g} capital'; one if it has a name."""
   head = re.split(rf' (?:{_AFTER_NOUNS}) | {{', noun)[0]
-  is_plural = re.search('[^aisu]s$|^people', head)
+  is_plural = re.search('[^aisu]s$|^people$', head)
   verb = {'be': 'are', 's': ' are'} if is_plural else {'be': 'is', 's': "'s"}
   if re.search(r'\{[eg]\}', noun):
     article = '' if noun.startswith('a ') else 'the '
@@ -179,7 +181,7 @@ def _clause_slots(clause: str) -> _Phrase:
     slots['moved'] = f'{subject} {verb} {_move(which, rest)}'
   if re.match('(what|where|who) is ', slots['q']):
     slots['qs'] = slots['q'].replace(' is ', "'s ", 1)
-  if not re.search(r'of \{e\}|\{g\}|\| (there|it) ', clause):
+  if not re.search(_NO_PRONOUN, clause):
     there = slots['q'].replace(' in {e}', ' there').replace('{e}', 'it')
     slots['there'] = there
   return slots
