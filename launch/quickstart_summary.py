@@ -16,7 +16,7 @@ WORDS = {
 }
 _SEARCHES = {
   'REALM': 'retrieval_realm/sparse_0',
-  'REALM with BM25': 'retrieval_realm/sparse_1',
+  'REALM with BM25': 'retrieval_realm/sparse_2',
   'ICT': 'retrieval_ict',
   'BM25': 'retrieval_bm25',
 }
@@ -100,7 +100,7 @@ def _comparison(tables: dict[str, list[list[dict[str, Any]]]]) -> Iterator[str]:
 
 def _refusals(run_dir: str) -> Iterator[str]:
   """Yields how the best model refuses, if it was measured."""
-  path = 'eval/realm_all/sparse_1/metrics.json'
+  path = 'eval/realm_all/sparse_2/metrics.json'
   if os.path.exists(os.path.join(run_dir, path)):
     sets = json.loads(_text(run_dir, path))['sets']
     yield (
@@ -133,7 +133,7 @@ def _verdict(words: str, table: list[dict[str, Any]]) -> str:
 
 def _examples(run_dir: str) -> Iterator[str]:
   """Yields three answers, and the answer after a change of one article."""
-  answers = 'eval/realm_all/sparse_1/test_questions/predictions.jsonl'
+  answers = 'eval/realm_all/sparse_2/test_questions/predictions.jsonl'
   yield 'Three answers:'
   yield from itertools.islice(_answers(run_dir, answers), 3)
   change = json.loads(_text(run_dir, 'changed/changed.json'))

@@ -107,11 +107,11 @@ class WorldConfig(fields.Config):
   # An article states common facts, such as a capital, and a sample of others.
   num_sampled_facts: int = 3
   # At most; test questions are about entities that no other split has.
-  num_train_questions: int = 12_000
+  num_train_questions: int = 18_000
   num_dev_questions: int = 500
   num_test_questions: int = 2000
   # About facts that the corpus lacks, and as many about other subjects.
-  num_train_impossible: int = 1500
+  num_train_impossible: int = 2500
   num_dev_impossible: int = 300
   num_test_impossible: int = 500
 

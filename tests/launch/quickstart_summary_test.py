@@ -46,7 +46,7 @@ class QuickstartSummaryTest(absltest.TestCase):
       'reworded_', [50.0, 40.0, 70.0, 51.0], [1, 0.01, 0.01, 0.6]
     )
     self._write_lines(
-      'eval/realm_all/sparse_1/test_questions',
+      'eval/realm_all/sparse_2/test_questions',
       _prediction('Who?', 'Ann', True, ['Ann', 'Bo']),
       _prediction('Where?', '', False),
       _prediction('When?', '1900', False, ['Rome']),
@@ -98,7 +98,7 @@ class QuickstartSummaryTest(absltest.TestCase):
       'missing_test_questions': {'refused_impossible': 88.0},
     }
     self.folder.create_file(
-      'eval/realm_all/sparse_1/metrics.json', json.dumps({'sets': sets})
+      'eval/realm_all/sparse_2/metrics.json', json.dumps({'sets': sets})
     )
     lines = self._summary()
     self.assertIn('In forms never seen in training', lines)
@@ -134,7 +134,7 @@ class QuickstartSummaryTest(absltest.TestCase):
   def test_the_first_table_has_both_wordings(self):
     for name, value in (
       ('realm/sparse_0', 1.0),
-      ('realm/sparse_1', 2.0),
+      ('realm/sparse_2', 2.0),
       ('ict', 3.0),
       ('bm25', 4.0),
     ):
