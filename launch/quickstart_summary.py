@@ -8,6 +8,8 @@ import pathlib
 import sys
 from typing import Any
 
+from realm_tf.config import names
+
 # Beginning of a test's file name -> its wording.
 WORDS = {
   '': "in the articles' words",
@@ -104,7 +106,7 @@ def _refusals(run_dir: str) -> Iterator[str]:
   if os.path.exists(os.path.join(run_dir, path)):
     sets = json.loads(_text(run_dir, path))['sets']
     yield (
-      f'"The corpus does not seem to say." REALM with BM25 says so for '
+      f'"{names.REFUSED}" REALM with BM25 says so for '
       f'{sets["test_questions"]["refused_answerable"]:.1f} % of the questions '
       'whose'
     )
@@ -152,7 +154,7 @@ def _answers(run_dir: str, name: str) -> Iterator[str]:
     right = 'right' if row['exact_match'] else 'wrong'
     answer = row['prediction'] or '-'
     if row.get('is_refused'):
-      answer = f'The corpus does not seem to say. Best guess: {answer}'
+      answer = f'{names.REFUSED} Best guess: {answer}'
     yield f'  {row["question"]} {answer} ({source}{right})'
 
 

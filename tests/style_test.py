@@ -40,8 +40,8 @@ _LINES = {
   'benchmarks': 3869,
   'bin': 2605,
   'realm_tf': 230,
-  'realm_tf/answering': 1573,
-  'realm_tf/config': 940,
+  'realm_tf/answering': 1577,
+  'realm_tf/config': 943,
   'realm_tf/corpus': 2752,
   'realm_tf/evaluation': 1899,
   'realm_tf/export': 1264,
@@ -62,7 +62,7 @@ _LINES = {
   'realm_tf/training': 4950,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1717,
-  'tests': 37805,
+  'tests': 37807,
   'docs': 3502,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
