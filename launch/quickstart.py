@@ -114,10 +114,15 @@ def stages(recipe: runner.Recipe) -> None:
   )
   world.index('ict_index', ict, cost=5)
   realm, model = _realm(world, ict, reader)
+  asked: dict[str, Any] = {
+    'questions': world.questions('test', *quickstart_summary.SEARCHED)
+  }
   shown = [
-    world.evaluate('retrieval_bm25', retriever='bm25', cost=5),
-    world.evaluate('retrieval_ict', model_dir=ict, cost=5),
-    world.evaluate('retrieval_realm', model_dir=model, sparse_weight=[0, 1]),
+    world.evaluate('retrieval_bm25', retriever='bm25', cost=5, **asked),
+    world.evaluate('retrieval_ict', model_dir=ict, cost=5, **asked),
+    world.evaluate(
+      'retrieval_realm', model_dir=model, sparse_weight=[0, 1], **asked
+    ),
   ]
   recipe.show('What retrieval brought', shown, quickstart_summary.first_table)
   # The reader's second half, still from text alone: a sentence with a blank for

@@ -22,7 +22,7 @@ _SEARCHES = {
   'ICT': 'retrieval_ict',
   'BM25': 'retrieval_bm25',
 }
-_SEARCHED = '', 'reworded_'  # Tests of the searches.
+SEARCHED = '', 'reworded_'  # Wordings of the first table.
 _IMPOSSIBLE = {
   'missing_test_questions': 'about facts that an article leaves out',
   'foreign_test_questions': 'about other subjects',
@@ -34,11 +34,11 @@ def first_table(run_dir: str) -> str:
   """Returns the recall of each search before any question was seen."""
   lines = [
     'Questions with the answer in the first 1, 5 and 20 blocks, in %:',
-    ' ' * 16 + ''.join(f'{WORDS[words]:>26}' for words in _SEARCHED),
+    ' ' * 16 + ''.join(f'{WORDS[words]:>26}' for words in SEARCHED),
   ]
   for name, folder in _SEARCHES.items():
     line = f'{name:<16}'
-    for words in _SEARCHED:
+    for words in SEARCHED:
       test = f'eval/{folder}/{words}test_questions'
       metrics = json.loads(_text(run_dir, f'{test}/metrics.json'))
       first, five, twenty = (metrics[f'recall@{k}'] for k in (1, 5, 20))
