@@ -249,7 +249,7 @@ def _results(world: embedded_world.World, realm: runner.Output) -> None:
     'examples',
     'choose_examples',
     at='examples.json',
-    questions=world.questions('dev', '', 'unseen_'),
+    questions=world.questions('dev', ''),
     queries_dir=world.tagged('queries', 'sentences'),
     output=runner.OUTPUT,
     **parts,
