@@ -53,7 +53,6 @@ def summary(run_dir: str) -> str:
   tables = {
     words: json.loads(_text(run_dir, f'{words}results.json'))['tables']
     for words in WORDS
-    if os.path.exists(os.path.join(run_dir, f'{words}results.json'))
   }
   lines = [
     *_beginning(run_dir),
@@ -101,21 +100,19 @@ def _comparison(tables: dict[str, list[list[dict[str, Any]]]]) -> Iterator[str]:
 
 
 def _refusals(run_dir: str) -> Iterator[str]:
-  """Yields how the best model refuses, if it was measured."""
+  """Yields how the best model refuses."""
   path = 'eval/realm_all/sparse_1/metrics.json'
-  if os.path.exists(os.path.join(run_dir, path)):
-    sets = json.loads(_text(run_dir, path))['sets']
-    yield (
-      f'"{names.REFUSED}" REALM with BM25 says so for '
-      f'{sets["test_questions"]["refused_answerable"]:.1f} % of the questions '
-      'whose'
-    )
-    parts = [
-      f'{sets[name]["refused_impossible"]:.1f} % of those {kind}'
-      for name, kind in _IMPOSSIBLE.items()
-      if name in sets
-    ]
-    yield f'answer stands in the articles, {", ".join(parts)}.'
+  sets = json.loads(_text(run_dir, path))['sets']
+  yield (
+    f'"{names.REFUSED}" REALM with BM25 says so for '
+    f'{sets["test_questions"]["refused_answerable"]:.1f} % of the questions '
+    'whose'
+  )
+  parts = [
+    f'{sets[name]["refused_impossible"]:.1f} % of those {kind}'
+    for name, kind in _IMPOSSIBLE.items()
+  ]
+  yield f'answer stands in the articles, {", ".join(parts)}.'
 
 
 def _verdict(words: str, table: list[dict[str, Any]]) -> str:
@@ -153,7 +150,7 @@ def _answers(run_dir: str, name: str) -> Iterator[str]:
     source = ''.join(f'from "{e["title"]}", ' for e in row['evidence'][:1])
     right = 'right' if row['exact_match'] else 'wrong'
     answer = row['prediction'] or '-'
-    if row.get('is_refused'):
+    if row['is_refused']:
       answer = f'{names.REFUSED} Best guess: {answer}'
     yield f'  {row["question"]} {answer} ({source}{right})'
 

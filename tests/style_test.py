@@ -62,7 +62,7 @@ _LINES = {
   'realm_tf/training': 4950,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1717,
-  'tests': 37807,
+  'tests': 37811,
   'docs': 3502,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
