@@ -43,7 +43,7 @@ _LINES = {
   'realm_tf/answering': 1577,
   'realm_tf/config': 943,
   'realm_tf/corpus': 2752,
-  'realm_tf/evaluation': 1899,
+  'realm_tf/evaluation': 1902,
   'realm_tf/export': 1264,
   'realm_tf/importing': 2440,
   'realm_tf/index': 3322,
@@ -62,7 +62,7 @@ _LINES = {
   'realm_tf/training': 4950,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1717,
-  'tests': 37811,
+  'tests': 37814,
   'docs': 3502,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
