@@ -62,8 +62,8 @@ _LINES = {
   'realm_tf/training': 4950,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1704,
-  'tests': 37820,
-  'docs': 3502,
+  'tests': 37848,
+  'docs': 3503,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 
