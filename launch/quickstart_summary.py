@@ -8,6 +8,8 @@ import pathlib
 import sys
 from typing import Any
 
+from realm_tf.config import names
+
 # Beginning of a test's file name -> its wording.
 WORDS = {
   '': "in the articles' words",
@@ -20,7 +22,7 @@ _SEARCHES = {
   'ICT': 'retrieval_ict',
   'BM25': 'retrieval_bm25',
 }
-_SEARCHED = '', 'reworded_'  # Tests of the searches.
+SEARCHED = '', 'reworded_'  # Wordings of the first table.
 _IMPOSSIBLE = {
   'missing_test_questions': 'about facts that an article leaves out',
   'foreign_test_questions': 'about other subjects',
@@ -32,11 +34,11 @@ def first_table(run_dir: str) -> str:
   """Returns the recall of each search before any question was seen."""
   lines = [
     'Questions with the answer in the first 1, 5 and 20 blocks, in %:',
-    ' ' * 16 + ''.join(f'{WORDS[words]:>26}' for words in _SEARCHED),
+    ' ' * 16 + ''.join(f'{WORDS[words]:>26}' for words in SEARCHED),
   ]
   for name, folder in _SEARCHES.items():
     line = f'{name:<16}'
-    for words in _SEARCHED:
+    for words in SEARCHED:
       test = f'eval/{folder}/{words}test_questions'
       metrics = json.loads(_text(run_dir, f'{test}/metrics.json'))
       first, five, twenty = (metrics[f'recall@{k}'] for k in (1, 5, 20))
@@ -51,7 +53,6 @@ def summary(run_dir: str) -> str:
   tables = {
     words: json.loads(_text(run_dir, f'{words}results.json'))['tables']
     for words in WORDS
-    if os.path.exists(os.path.join(run_dir, f'{words}results.json'))
   }
   lines = [
     *_beginning(run_dir),
@@ -99,21 +100,19 @@ def _comparison(tables: dict[str, list[list[dict[str, Any]]]]) -> Iterator[str]:
 
 
 def _refusals(run_dir: str) -> Iterator[str]:
-  """Yields how the best model refuses, if it was measured."""
+  """Yields how the best model refuses."""
   path = 'eval/realm_all/sparse_2/metrics.json'
-  if os.path.exists(os.path.join(run_dir, path)):
-    sets = json.loads(_text(run_dir, path))['sets']
-    yield (
-      f'"The corpus does not seem to say." REALM with BM25 says so for '
-      f'{sets["test_questions"]["refused_answerable"]:.1f} % of the questions '
-      'whose'
-    )
-    parts = [
-      f'{sets[name]["refused_impossible"]:.1f} % of those {kind}'
-      for name, kind in _IMPOSSIBLE.items()
-      if name in sets
-    ]
-    yield f'answer stands in the articles, {", ".join(parts)}.'
+  sets = json.loads(_text(run_dir, path))['sets']
+  yield (
+    f'"{names.REFUSED}" REALM with BM25 says so for '
+    f'{sets["test_questions"]["refused_answerable"]:.1f} % of the questions '
+    'whose'
+  )
+  parts = [
+    f'{sets[name]["refused_impossible"]:.1f} % of those {kind}'
+    for name, kind in _IMPOSSIBLE.items()
+  ]
+  yield f'answer stands in the articles, {", ".join(parts)}.'
 
 
 def _verdict(words: str, table: list[dict[str, Any]]) -> str:
@@ -151,8 +150,8 @@ def _answers(run_dir: str, name: str) -> Iterator[str]:
     source = ''.join(f'from "{e["title"]}", ' for e in row['evidence'][:1])
     right = 'right' if row['exact_match'] else 'wrong'
     answer = row['prediction'] or '-'
-    if row.get('is_refused'):
-      answer = f'The corpus does not seem to say. Best guess: {answer}'
+    if row['is_refused']:
+      answer = f'{names.REFUSED} Best guess: {answer}'
     yield f'  {row["question"]} {answer} ({source}{right})'
 
 

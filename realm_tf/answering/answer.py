@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, Optional
 import markupsafe
 
 from realm_tf.answering import calibration
+from realm_tf.config import names
 
-REFUSED = 'The corpus does not seem to say.'
 _MARGIN = 160  # Characters on either side of a span in HTML.
 _TEXT_MARGIN = 60  # The same in text.
 # Colors suit a light and a dark notebook. `format` escapes all texts.
@@ -85,8 +85,8 @@ class Answer(NamedTuple):
     """Returns a line for the answer, and a line for each block of evidence."""
     lines = [
       self.question,
-      f'  {REFUSED} Best guess: ' * self.is_refused
-      + f'  {self.prediction or "(no answer found)"}  ({self.probability:.1%})',
+      f'  {self._guess}{self.prediction or "(no answer found)"}  '
+      f'({self.probability:.1%})',
     ]
     for item in self.evidence:
       before = item.text[max(0, item.start - _TEXT_MARGIN) : item.start]
@@ -96,12 +96,17 @@ class Answer(NamedTuple):
       lines.append(f'    {share}  {item.title}: ...{context}...')
     return '\n'.join(lines)
 
+  @property
+  def _guess(self) -> str:
+    """Comes before the prediction of a refused question."""
+    return f'{names.REFUSED} Best guess: ' if self.is_refused else ''
+
   def _repr_html_(self) -> str:
     """Returns HTML for notebooks, which call this method."""
     items = markupsafe.Markup().join(map(_item, self.evidence))
     return _ANSWER.format(
       self.question,
-      f'{REFUSED} Best guess: ' if self.is_refused else '',
+      self._guess,
       self.prediction or '(no answer found)',
       self.probability,
       items,

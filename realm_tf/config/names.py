@@ -1,5 +1,8 @@
 """Names that flags accept; no TensorFlow, so that flags are checked at once."""
 
+# The reply to a question whose best answer is improbable.
+REFUSED = 'The corpus does not seem to say.'
+
 # Retrievers (`retrieval/retrievers.py`).
 MODEL, NOTHING = 'model', 'none'
 GRAPH, PATH = BY_LINKS = 'graph', 'path'  # Both need a model's embeddings.

@@ -21,6 +21,7 @@ from realm_tf.text import wordpiece
 _MOST_QUESTIONS, _MOST_SENTENCES = 500, 60  # Tried, before the choice.
 _NUM_QUESTIONS, _NUM_SENTENCES = 6, 3
 _LONGEST = 70  # Characters of a text that fits on a button.
+_LIKELY = 0.66  # Least probability; the page's words are "Likely right".
 _SURE = 0.8  # Probability of a word that is clear enough.
 
 Question = questions_lib.Question
@@ -31,11 +32,11 @@ Complete = Callable[[str], dict[str, Any]]
 def questions(
   answerer: answerer_lib.Answerer, given: Sequence[Question]
 ) -> list[str]:
-  """Returns at most 6 questions with right answers that are not refused.
+  """Returns at most 6 questions with right, likely answers, not refused.
 
   They are of different articles and, by ids ARTICLE/RELATION, of different
-  relations. Likely answers, words instead of numbers, and long articles come
-  first, because a visitor knows their titles.
+  relations. The likeliest answers, words instead of numbers, and long articles
+  come first, because a visitor knows their titles.
   """
   asked = [each for each in given if each.answers][:_MOST_QUESTIONS]
   answers = answerer.answer([each.question for each in asked], 1)
@@ -43,7 +44,9 @@ def questions(
   right = [
     (question, answer)
     for question, answer, is_exact in zip(asked, answers, exact, strict=True)
-    if is_exact and _is_from_gold(question, answer, answerer.table)
+    if is_exact
+    and answer.probability >= _LIKELY
+    and _is_from_gold(question, answer, answerer.table)
   ]
   right.sort(key=lambda pair: _rank(pair[0], pair[1], answerer.table))
   chosen: list[Question] = []
@@ -60,7 +63,7 @@ def sentences(
   tokenizer: wordpiece.WordpieceTokenizer,
   seed: int = 0,
 ) -> list[str]:
-  """Returns at most 3 masked sentences that the model completes right.
+  """Returns at most 3 masked sentences with right, likely words.
 
   Words that the model finds only with retrieval come first.
   """
@@ -75,7 +78,7 @@ def sentences(
       [words[0] for words in reply[name]]
       for name in ('with_retrieval', 'without_retrieval')
     )
-    if best['word'] != word:
+    if best['word'] != word or best['probability'] < _LIKELY:
       continue
     is_clear = best['probability'] >= _SURE and alone['word'] != word
     if all(word != other for *_, other in found):

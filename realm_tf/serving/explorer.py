@@ -4,7 +4,6 @@ from collections.abc import Callable
 import dataclasses
 import functools
 from typing import Any, Optional
-import unicodedata
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.serving import replies
+from realm_tf.text import normal_forms
 
 WORDS, EMBEDDINGS, BOTH = 'words', 'embeddings', 'both'
 _NUM_TITLES, _NUM_BLOCKS = 8, 10  # Most results of a search.
@@ -141,20 +141,12 @@ class Explorer:
 
   @functools.cached_property
   def _plain_titles(self) -> list[str]:
-    return [*map(_plain, self._titles)]
+    return [*map(normal_forms.plain, self._titles)]
 
   def _rows_of(self, text: str) -> list[int]:
     """Returns articles with `text` in their title; the closest titles first."""
-    part = _plain(text.strip())
+    part = normal_forms.plain(text.strip())
     rows = [i for i, title in enumerate(self._plain_titles) if part in title]
     titles = self._plain_titles
     rows.sort(key=lambda i: (not titles[i].startswith(part), len(titles[i])))
     return rows[:_NUM_TITLES]
-
-
-def _plain(text: str) -> str:
-  """Returns a text in small letters without accents."""
-  if not text.isascii():
-    parts = unicodedata.normalize('NFKD', text)
-    text = ''.join(c for c in parts if not unicodedata.combining(c))
-  return text.casefold()

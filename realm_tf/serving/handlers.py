@@ -19,6 +19,7 @@ import functools
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf.config import names
 from realm_tf.live import changes
 from realm_tf.live import writer as writer_lib
 from realm_tf.serving import access
@@ -88,6 +89,7 @@ class Api:
       'can_complete': service.completer is not None,
       'can_edit': service.can_edit,
       'can_search': bool(service.explorer and service.explorer.can_search),
+      'refused': names.REFUSED,
       'examples': self._settings.examples or {'questions': [], 'masked': []},
     }
 

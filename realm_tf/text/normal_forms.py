@@ -11,11 +11,19 @@ import unicodedata
 _MANY_MARKS = re.compile(r'[^\w\s]{32,}')  # Or punctuation; it is unchanged.
 
 
-def normalize(form: Literal['NFC', 'NFD'], text: str) -> str:
+def normalize(form: Literal['NFC', 'NFD', 'NFKD'], text: str) -> str:
   """Returns `unicodedata.normalize(form, text)`."""
   if not text.isascii():
     text = _MANY_MARKS.sub(_sorted_marks, text)
   return unicodedata.normalize(form, text)
+
+
+def plain(text: str) -> str:
+  """Returns a text in small letters without accents."""
+  if not text.isascii():
+    parts = normalize('NFKD', text)
+    text = ''.join(c for c in parts if not unicodedata.combining(c))
+  return text.casefold()
 
 
 def _sorted_marks(match: re.Match) -> str:

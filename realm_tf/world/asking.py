@@ -44,7 +44,7 @@ def ask_splits(
         f'{config.seed}/ask/{split}',
       )
     ]
-    for split, limit in question_limits(config).items()
+    for split, limit in limits(config).items()
   }
 
 
@@ -66,13 +66,15 @@ def _askers(
         yield (entity, time), facts[time::askers]
 
 
-def question_limits(config: config_lib.WorldConfig) -> dict[str, int]:
-  """Returns the maximum number of questions in each split."""
-  return {
-    'train': config.num_train_questions,
-    'dev': config.num_dev_questions,
-    'test': config.num_test_questions,
-  }
+def limits(
+  config: config_lib.WorldConfig, kind: str = 'questions'
+) -> dict[str, int]:
+  """Returns the field num_SPLIT_KIND of 'train', 'dev' and 'test'.
+
+  `kind` is 'questions' or 'impossible'.
+  """
+  splits = 'train', 'dev', 'test'
+  return {split: getattr(config, f'num_{split}_{kind}') for split in splits}
 
 
 def split_entities(

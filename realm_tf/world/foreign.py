@@ -37,7 +37,7 @@ def ask_splits(world: generation.World) -> dict[str, list[questions.Question]]:
   named = asking.split_entities(world.entities, seed)
   places = _absent_places(world)
   result = {}
-  for split, limit in missing.limits(world.config).items():
+  for split, limit in asking.limits(world.config, 'impossible').items():
     rng = random.Random(f'{seed}/{PREFIX}{split}')
     number = limit - len(places[split])
     asked = [
@@ -113,7 +113,7 @@ def _absent_places(world: generation.World) -> dict[str, list[tuple[str, str]]]:
   }
   cities = _cities(places, f'{world.config.seed}/{PREFIX}')
   result = {}
-  for split, limit in missing.limits(world.config).items():
+  for split, limit in asking.limits(world.config, 'impossible').items():
     rng = random.Random(f'{world.config.seed}/{PREFIX}places/{split}')
     (blanks,) = missing.outside()[split, 'regions'].blanks
     regions = blanks.split('; ')

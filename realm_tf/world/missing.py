@@ -10,7 +10,6 @@ import random
 import re
 from typing import NamedTuple
 
-from realm_tf import config as config_lib
 from realm_tf.corpus import questions
 from realm_tf.world import asking
 from realm_tf.world import forms
@@ -36,15 +35,6 @@ class _Lack(NamedTuple):
   group: tuple[str, str]
 
 
-def limits(config: config_lib.WorldConfig) -> dict[str, int]:
-  """Returns the maximum number of impossible questions of a kind by split."""
-  return {
-    'train': config.num_train_impossible,
-    'dev': config.num_dev_impossible,
-    'test': config.num_test_impossible,
-  }
-
-
 def ask_splits(world: generation.World) -> dict[str, list[questions.Question]]:
   """Returns the questions of PREFIX plus 'train', 'dev' and 'test'.
 
@@ -56,7 +46,7 @@ def ask_splits(world: generation.World) -> dict[str, list[questions.Question]]:
   find = functools.partial(_lacks, world, _mentions(world))
   rows = {e.article_id: i for i, e in enumerate(world.entities)}
   result = {}
-  for split, limit in limits(config).items():
+  for split, limit in asking.limits(config, 'impossible').items():
     seed = f'{config.seed}/{PREFIX}{split}'
     choices = {}
     for entity in splits[split]:

@@ -41,7 +41,7 @@ def ask_splits(world: generation.World) -> dict[str, list[questions.Question]]:
   texts = {article.article_id: article.text for article in world.articles}
   splits = asking.split_entities(world.entities, config.seed)
   result = {}
-  for split, limit in asking.question_limits(config).items():
+  for split, limit in asking.limits(config).items():
     named = {entity.name: entity for entity in splits[split]}
     picked = asking.sample(
       {e: list(_hops(e, named, countries, texts)) for e in splits[split]},

@@ -99,7 +99,7 @@ class AnswerProbabilityTest(parameterized.TestCase):
     self.assertTrue(refused.is_refused)
     self.assertEqual(refused.prediction, 'Paris')
     guess = 'The corpus does not seem to say. Best guess: '
-    self.assertIn(f'{guess}  Paris  (33.3%)', refused.as_text())
+    self.assertIn(f'\n  {guess}Paris  (33.3%)', refused.as_text())
     self.assertIn(f'{guess}<b>Paris</b>', refused._repr_html_())
     given = self._answer({0: 1.0, 1: 1.0}, 'text')  # Rome, 1/2.
     self.assertFalse(given.is_refused)

@@ -53,11 +53,12 @@ class QuestionsTest(absltest.TestCase):
     answers = {row[0]: row[3:] for row in rows}
     return example_choice.questions(_Answerer(answers), questions)
 
-  def test_leaves_out_wrong_answers_and_those_of_other_articles(self):
+  def test_leaves_out_wrong_and_unlikely_answers_and_other_articles(self):
     chosen = self._choose(
       ('Wrong?', 'peru', 'a', 'no', 0, 0.99),
       ('Elsewhere?', 'chad', 'b', 'yes', 4, 0.99),
-      ('Right?', 'oman', 'c', 'Yes.', 4, 0.51),
+      ('Unlikely?', 'fiji', 'd', 'yes', 5, 0.65),
+      ('Right?', 'oman', 'c', 'Yes.', 4, 0.67),
     )
     self.assertEqual(chosen, ['Right?'])
 
@@ -66,19 +67,19 @@ class QuestionsTest(absltest.TestCase):
       ('Peru a?', 'peru', 'a', 'yes', 0, 0.99),
       ('Peru b?', 'peru', 'b', 'yes', 1, 0.98),
       ('Chad a?', 'chad', 'a', 'yes', 3, 0.97),
-      ('Oman c?', 'oman', 'c', 'yes', 4, 0.60),
+      ('Oman c?', 'oman', 'c', 'yes', 4, 0.70),
     )
     self.assertEqual(chosen, ['Peru a?', 'Oman c?', 'Chad a?'])
 
   def test_the_likely_ones_in_plain_words_of_long_articles_come_first(self):
     chosen = self._choose(
       ('unsure?', 'mali', 'e', 'yes', 6, 0.99),  # Not written in full.
-      ('Unlikely?', 'fiji', 'd', 'yes', 5, 0.50),
+      ('Less likely?', 'fiji', 'd', 'yes', 5, 0.70),
       ('Oman?', 'oman', 'c', 'yes', 4, 0.97),
       ('Peru, and more?', 'peru', 'a', 'yes', 1, 0.96),
     )
     self.assertEqual(
-      chosen, ['Peru, and more?', 'Oman?', 'Unlikely?', 'unsure?']
+      chosen, ['Peru, and more?', 'Oman?', 'Less likely?', 'unsure?']
     )
 
   def test_are_at_most_six_and_have_answers(self):
@@ -114,12 +115,14 @@ class SentencesTest(absltest.TestCase):
         'B [MASK] c.': ('d', 0.99, 'd'),  # Right without retrieval, too.
         'C [MASK] a.': ('f', 0.99, 'f'),  # Wrong.
         'E [MASK] a.': ('f', 0.7, 'a'),  # Unsure.
+        'D [MASK] a.': ('c', 0.6, 'a'),  # Unlikely.
       },
       [
         ('A b c.', [[1, 2]], 0),
         ('B d c.', [[1, 2]], 0),
         ('C e a.', [[1, 2]], 0),
         ('E f a.', [[1, 2]], 0),
+        ('D c a.', [[1, 2]], 0),
         ('A b c d e.', [[1, 3]], 0),  # Two wordpieces.
         ('F a b.', [[1, 2]], 0),  # Refused.
       ],

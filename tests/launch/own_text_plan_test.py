@@ -5,12 +5,13 @@ from absl.testing import parameterized
 
 from launch import own_text
 from launch import own_text_plan
+from realm_tf.config import config_files
 from tests.launch import surveys
 
 _SMALL, _MIDDLE, _LARGE = surveys.SMALL, surveys.MIDDLE, surveys.LARGE
 
 
-def _plan(text, num_questions=0, is_imported=True):
+def _plan(text, num_questions=0, is_imported=True, overrides=()):
   text = text | {'num_train_questions': num_questions}
   config = own_text.CONFIG if is_imported else own_text.FROM_RANDOM
   return own_text_plan.make(
@@ -18,6 +19,7 @@ def _plan(text, num_questions=0, is_imported=True):
     config,
     is_imported=is_imported,
     has_questions=text['num_held_out_questions'] > 0,
+    resolve=lambda config: config_files.override(config, overrides),
   )
 
 
@@ -103,10 +105,36 @@ class OwnTextPlanTest(parameterized.TestCase):
     slow, fast = (
       _plan(_MIDDLE | {'train_secs': secs}).seconds for secs in (2e-3, 1e-3)
     )
-    # 146 steps of 64 pairs of 160 wordpieces, 80 % filled.
+    # 146 steps of 64 pairs of 170 wordpieces, 80 % filled.
     self.assertAlmostEqual(
-      slow['embedders'] - fast['embedders'], 146 * 64 * 160 * 0.8 * 1e-3
+      slow['embedders'] - fast['embedders'], 146 * 64 * 170 * 0.8 * 1e-3
     )
+    # 150 steps of 16; four indexes, each measured by 256 sentences, and two.
+    block = 100 * 0.8 * 1e-3
+    self.assertAlmostEqual(
+      slow['realm'] - fast['realm'], (150 * 16 * 20 + 4 * 256 * 14) * block
+    )
+    self.assertAlmostEqual(
+      slow['indexes'] - fast['indexes'], (6 + 1) * 4677 * 0.4 * block
+    )
+
+  def test_time_follows_from_the_changed_config(self):
+    plan = _plan(
+      _MIDDLE,
+      overrides=[
+        'pretraining.optimizer.num_steps=40',
+        'pretraining.batch_size=8',
+        'inverse_cloze.optimizer.num_steps=73',
+        'held_out.share=0',
+      ],
+    )
+    self.assertEqual((plan.steps['realm'], plan.steps['embedders']), (40, 73))
+    block = 100 * 0.8 * _MIDDLE['train_secs']
+    for name, examples in (
+      ('realm', 40 * 8 * 20),
+      ('embedders', 73 * 64 * 1.7),
+    ):
+      self.assertAlmostEqual(plan.seconds[name] - 12, examples * block)
 
   def test_the_beginning_names_sizes_and_time(self):
     text = _SMALL | {'num_held_out_questions': 12}

@@ -5,6 +5,7 @@ import threading
 
 from absl.testing import absltest
 
+from realm_tf.config import names
 from realm_tf.serving import handlers
 from realm_tf.serving import request_body
 from realm_tf.serving import uvicorn_server
@@ -109,6 +110,7 @@ class ServerTest(running_server.FakeServerTestCase):
     for said in (True, False):
       about = self._run(best_effort=said).get('/api/about').json
       self.assertEqual(about['best_effort'], said)
+      self.assertEqual(about['refused'], names.REFUSED)
 
   def test_token(self):
     client = self._run(token=_TOKEN)

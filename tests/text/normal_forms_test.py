@@ -17,7 +17,7 @@ _CHARACTERS = (
 
 
 class NormalizeTest(parameterized.TestCase):
-  @parameterized.product(form=['NFC', 'NFD'], seed=list(range(20)))
+  @parameterized.product(form=['NFC', 'NFD', 'NFKD'], seed=list(range(20)))
   def test_equals_the_standard_library(self, form, seed):
     text = ''.join(random.Random(seed).choices(_CHARACTERS, k=400))
     marks = ''.join(random.Random(seed).choices(_CHARACTERS[:9], k=100))
@@ -28,12 +28,18 @@ class NormalizeTest(parameterized.TestCase):
 
   @parameterized.parameters('\u0327\u0301', '\u0f73', '\u0344\u0327')
   def test_marks_in_the_wrong_order_take_linear_time(self, marks):
-    for form in ('NFC', 'NFD'):
+    for form in ('NFC', 'NFD', 'NFKD'):
       linear_time.check(
         lambda text, form=form: normal_forms.normalize(form, text),
         lambda n: 'a' + marks * n,
         500,
       )
+
+  @parameterized.parameters(
+    ('SÃO Tomé', 'sao tome'), ('ﬁn', 'fin'), ('AB', 'ab')
+  )
+  def test_plain_texts_have_no_accents(self, text, expected):
+    self.assertEqual(normal_forms.plain(text), expected)
 
 
 if __name__ == '__main__':

@@ -29,7 +29,7 @@ function headline(reply) {
   if (!reply.answer) return [node('p', 'answer', 'No block could be read.')];
   const answer = (text) => node('p', 'answer', text);
   if (!reply.is_refused) return [answer(reply.answer), sureness(reply)];
-  return [answer('The corpus does not seem to say.'),
+  return [answer(server.about.refused),
     node('p', '', 'Best guess: ', node('b', 'guess', reply.answer)),
     sureness(reply)];
 }
