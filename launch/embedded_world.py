@@ -81,7 +81,7 @@ class World(common.Jobs):
       at=model / 'calibration.json',
       model_dir=model,
       corpus_dir=self.corpus,
-      questions=self.questions('dev', '', 'unseen_', *IMPOSSIBLE),
+      questions=self.questions('dev', *WORDINGS, *IMPOSSIBLE),
       **search,
     )
 
