@@ -26,6 +26,7 @@ _KINDS: dict[str, type] = {
   'retriever': str,
   'sparse_weight': float,
   'num_read': int,
+  'answer_by': str,
   'best_effort': bool,
 }
 _SEARCH = {'retriever', 'sparse_weight'}
@@ -44,6 +45,11 @@ def read(directory: str, given: Collection[str] = ()) -> dict[str, Any]:
   if not os.path.exists(path):
     return {}
   values = json_text.parse_object(input_files.read(path), path)
+  if unknown := sorted(values.keys() - _KINDS.keys()):
+    raise errors.UserError(
+      f'{path} may have only {", ".join(_KINDS)}. Found {unknown[0]!r:.60}. '
+      'Run the recipe again, with this version.'
+    )
   replaced = {*given} if _SEARCH.isdisjoint(given) else {*given, *_SEARCH}
   found = {}
   for name, kind in _KINDS.items():

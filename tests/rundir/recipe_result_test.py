@@ -36,6 +36,15 @@ class ExamplesTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, message):
       recipe_result.read_examples(path)
 
+  def test_a_key_that_nothing_reads_is_refused(self):
+    run_dir = self.create_tempdir()
+    run_dir.create_file('realm.json', '{"answer_by": "text"}')
+    found = recipe_result.read(run_dir.full_path)
+    self.assertEqual(found, {'answer_by': 'text'})
+    run_dir.create_file('realm.json', '{"answers_by": "text"}')
+    with self.assertRaisesRegex(errors.UserError, "Found 'answers_by'"):
+      recipe_result.read(run_dir.full_path)
+
 
 if __name__ == '__main__':
   absltest.main()
