@@ -116,7 +116,7 @@ def stages(recipe: runner.Recipe) -> None:
   world.index('ict_index', ict, cost=5)
   realm, model = _realm(world, ict, reader)
   asked: Any = world.questions('test', *quickstart_summary.SEARCHED)
-  searches = {
+  searches: dict[str, dict[str, Any]] = {
     'bm25': {'retriever': 'bm25', 'cost': 5},
     'ict': {'model_dir': ict, 'cost': 5},
     'realm': {'model_dir': model, 'sparse_weight': [0, 2]},
