@@ -38,7 +38,7 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3869,
-  'bin': 2627,
+  'bin': 2719,
   'realm_tf': 230,
   'realm_tf/answering': 1577,
   'realm_tf/config': 943,
@@ -48,9 +48,10 @@ _LINES = {
   'realm_tf/importing': 2440,
   'realm_tf/index': 3322,
   'realm_tf/live': 1395,
-  'realm_tf/modeling': 2659,
+  'realm_tf/modeling': 2684,
   'realm_tf/objectives': 243,
   'realm_tf/pipelines': 433,
+  'realm_tf/planning': 932,
   'realm_tf/records': 3093,
   'realm_tf/refresh': 210,
   'realm_tf/reporting': 977,
@@ -59,11 +60,11 @@ _LINES = {
   'realm_tf/serving': 2236,
   'realm_tf/tagging': 226,
   'realm_tf/text': 1674,
-  'realm_tf/training': 4950,
+  'realm_tf/training': 4951,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1726,
-  'tests': 38295,
-  'docs': 3518,
+  'tests': 38789,
+  'docs': 3555,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 
