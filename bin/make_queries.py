@@ -25,8 +25,9 @@ flags.mark_flag_as_required('input')
 article_flags.define_format(inputs.TAGGED)
 _TAGGER = path_flags.existing(
   'tagger',
-  "Salient spans by 'rules', 'spacy:NAME' or 'bert:DIR', of bin.train_tagger.",
-  default='rules',
+  "Salient spans: names by 'rules', 'spacy:NAME' or 'bert:DIR', of "
+  "bin.train_tagger; 'terms', by the corpus's counts; or NAMES+terms.",
+  default='rules+terms',
 )
 _MASKINGS = ['salient', 'random_span', 'random_token']
 _MASKING = flags.DEFINE_enum(
@@ -56,7 +57,10 @@ def _queries(tokenizer, table, counts):
     )
   if tagger:
     tagger = taggers.make(
-      tagger, gazetteer.country_names(), article_flags.NUM_WORKERS.value
+      tagger,
+      gazetteer.country_names(),
+      article_flags.NUM_WORKERS.value,
+      lambda: taggers.terms_of(table),
     )
   articles = article_flags.read('Tagging', counts)
   return query_building.queries_from_articles(
@@ -74,11 +78,16 @@ def main(_):
     output_dir,
     table,
     masking=_MASKING.value,
-    source={'tagger': _TAGGER.value, **article_flags.description(counts)},
+    source={
+      'tagger': _TAGGER.value,
+      'spans': counts.spans,
+      'examples': counts.examples,
+      **article_flags.description(counts),
+    },
   )
   print(
     f'Wrote {manifest["num_queries"]} queries to {output_dir}.'
-    f'{counts.summary()}'
+    f'{counts.summary()}{query_building.describe_spans(counts)}'
   )
 
 

@@ -3,11 +3,12 @@ r"""Looks at articles and questions before anything is made of them.
   python -m bin.survey --input=articles.jsonl --questions=questions.jsonl \
       --output_dir=runs/survey
 
-Writes survey.json: counts of articles, words, and sentences with a name or a
-date, and the speed of this machine. Questions are divided by article into
+Writes survey.json: counts of articles, words, and sentences with a salient
+span, and the speed of this machine. Questions are divided by article into
 train_questions.jsonl and held_out_questions.jsonl, a tenth.
 """
 
+from collections.abc import Sequence
 import json
 import os
 
@@ -17,16 +18,21 @@ from . import question_flags
 
 from absl import flags
 
-from realm_tf.corpus import rules_tagger
+from realm_tf.corpus import salient_spans
+from realm_tf.corpus import terms
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import speed
 from realm_tf.records import surveying
 from realm_tf.rundir import json_files
+from realm_tf.tagging import taggers
 from realm_tf.world import gazetteer
 from realm_tf.world import generation
 
 flags.mark_flag_as_required('input')
 article_flags.define_format()
+_TAGGER = flags.DEFINE_string(
+  'tagger', 'rules+terms', 'Salient spans, as --tagger of bin.make_queries.'
+)
 _VOCABULARY = 8000  # Wordpieces of a model without a size.
 
 
@@ -39,14 +45,21 @@ def _train_secs() -> float:
   return speed.train_secs(model, config.lengths.block_tokens)
 
 
+def _tagger(texts: Sequence[str]) -> salient_spans.Tagger:
+  return taggers.make(
+    _TAGGER.value,
+    gazetteer.country_names(),
+    find_terms=lambda: terms.find(text.split('\n') for text in texts),
+  )
+
+
 def main(_):
   output_dir = article_flags.new_output_dir()
   questions = question_flags.read()
-  tagger = rules_tagger.RulesTagger(gazetteer.country_names())
   counts = article_flags.new_counts()
   articles = article_flags.read('Looking', counts, plain=False)
   ids = {question.gold_id for question in questions}
-  survey, names = surveying.look(articles, tagger, ids)
+  survey, names = surveying.look(articles, _tagger, ids)
   trained, held_out = surveying.split(questions, names)
   result = {
     **survey._asdict(),

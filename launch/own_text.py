@@ -126,6 +126,7 @@ def stages(
     recipe.config(config),
     **reading,
     **own_text_stages.sizes_of(start),
+    tagger=own_text_stages.TAGGER,
     questions=runner.Input(questions),
     output_dir=runner.OUTPUT,
   )

@@ -18,7 +18,7 @@ _LEVEL = 0.05  # A lead with a larger p may be chance.
 _KINDS = {
   '': ('num_questions', 'questions with an answer', 'answer_rank'),
   'span_': (
-    'num_sentences', 'masked sentences with the masked name', 'span_rank'
+    'num_sentences', 'masked sentences with the masked words', 'span_rank'
   ),
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ _SHORTEST_BLOCK = 48
 _FILLED = 0.8  # Wordpieces of a batch that are no padding.
 # More blocks are not embedded again and again: training reads a part of them.
 _PRACTICE_BLOCKS = 30_000
-_FEWEST_SENTENCES = 30  # With a name that recurs, to train a reader.
+_FEWEST_SENTENCES = 30  # With a span that recurs, to train a reader.
 _FEWEST_MEASURED = 20  # Held-out sentences, or questions to train on.
 _MANY_WORDS = 300_000  # Random weights are larger above.
 _LARGE = {
@@ -138,8 +138,8 @@ def beginning(
   total = stage_order.in_words(sum(plan.seconds.values()) / cores)
   lines = [
     f'{survey["num_articles"]:,} articles, about {survey["num_words"]:,} '
-    f'words; {survey["num_sentences"]:,} sentences have a name or a date, '
-    f'{survey["num_recurring"]:,} one that recurs.',
+    f'words; {survey["num_sentences"]:,} sentences have a name, a date or '
+    f'a term, {survey["num_recurring"]:,} one that recurs.',
     f'About {plan.num_blocks:,} blocks of at most '
     f'{plan.config.lengths.block_tokens} wordpieces.',
     f'Encoder: {encoder}.' if encoder else _GET_ENCODER,
@@ -232,14 +232,15 @@ def _notes(
     )
   if 'reader' not in steps:
     yield (
-      'Too few sentences have a name or a date that recurs: no reader learns '
-      'from the text, and no masked sentence is completed.'
+      'Too few sentences have a name, a date or a term that recurs: no reader '
+      'learns from the text, and no masked sentence is completed. More '
+      'articles on the same subjects would have some.'
     )
   elif held_out:
     yield (
-      f'A tenth of the articles has about {held_out:.0f} sentences with a name '
-      f'or a date; at least {_FEWEST_MEASURED} measure a search, so without '
-      'questions none is trained.'
+      f'A tenth of the articles has about {held_out:.0f} sentences with a '
+      f'name, a date or a term; at least {_FEWEST_MEASURED} measure a search, '
+      'so without questions none is trained.'
     )
 
 

@@ -12,6 +12,8 @@ from . import variants
 from realm_tf import config as config_lib
 from realm_tf.config import config_files
 
+TAGGER = 'rules+terms'  # Text without names, or in lower case, has terms.
+
 
 def sizes_of(start: str) -> dict[str, Any]:
   """Returns the flags of a training that starts from the encoder, if any."""
@@ -105,7 +107,7 @@ class Work:
       'queries',
       'make_queries',
       **self.reading,
-      tagger='rules',
+      tagger=TAGGER,
       corpus_dir=self.jobs.corpus,
       output_dir=runner.OUTPUT,
     )

@@ -18,8 +18,8 @@ _KINDS = {
 }
 
 _PREFIX = re.compile('(?:beir|bert|hf|hf_disk|tf1):')
-# A URL or a name, such as gs://bucket/run, tfds:wikipedia, world and rules.
-_NO_PATH = re.compile(r'\w+:|world$|rules$')
+# A URL or a name, such as gs://bucket/run, tfds:wikipedia, world and terms.
+_NO_PATH = re.compile(r'\w+:|(world|rules|terms)$')
 
 
 def exist(item: str) -> bool:
@@ -27,7 +27,7 @@ def exist(item: str) -> bool:
 
   Files that are not local count as existing.
   """
-  path = _PREFIX.sub('', item, count=1)
+  path = _PREFIX.sub('', item.removesuffix('+terms'), count=1)
   return bool(
     _NO_PATH.match(path)
     or os.path.exists(path)

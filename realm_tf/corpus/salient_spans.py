@@ -4,7 +4,7 @@ Only this file imports `spacy`, when it opens a spaCy pipeline.
 """
 
 import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 import functools
 import itertools
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ from realm_tf.corpus import parallel
 from realm_tf.text import plain_letters
 
 _BATCH_TEXTS = 512  # Texts in one task of a worker.
+_NAME = 'names and dates'
 _LONGEST_PART = 10_000  # Characters; spaCy is slow on longer texts.
 
 # Numbers are not named entities; `dates` finds the dates.
@@ -23,11 +24,19 @@ _SKIPPED_LABELS = frozenset(
 )
 
 
+Spans = Collection[tuple[int, int]]  # Characters (start, end).
+
+
 class Tagger(Protocol):
   """Finds salient spans."""
 
-  def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """Returns each text's character spans, sorted, without overlaps."""
+  def tag(self, texts: Sequence[str]) -> Sequence[Spans]:
+    """Returns each text's spans, sorted, without overlaps, or span -> kind."""
+
+
+def with_kinds(spans: Spans) -> dict[tuple[int, int], str]:
+  """Returns span -> kind; spans without a kind are names and dates."""
+  return spans if isinstance(spans, dict) else dict.fromkeys(spans, _NAME)
 
 
 class SpacyTagger:

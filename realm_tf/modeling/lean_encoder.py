@@ -13,6 +13,7 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import bert
 from realm_tf.modeling import bfloat16_layer
 from realm_tf.modeling import dropout
+from realm_tf.modeling import precision
 from realm_tf.modeling import weights
 from realm_tf.objectives import exclusion
 
@@ -29,7 +30,7 @@ def prefers_xla(dtype: str) -> bool:
 def prefers_islands(dtype: str) -> bool:
   """Returns whether islands make training faster on this machine."""
   # TPUs compile the whole step.
-  return not prefers_xla(dtype) and not tf.config.list_physical_devices('TPU')
+  return not prefers_xla(dtype) and not precision.has_tpu()
 
 
 class _Seeds(NamedTuple):

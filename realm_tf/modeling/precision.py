@@ -4,6 +4,9 @@
 Variables, sums, softmax and losses are always float32.
 """
 
+from collections.abc import Iterator
+import contextlib
+import contextvars
 import dataclasses
 import functools
 
@@ -15,6 +18,22 @@ from realm_tf import config as config_lib
 _CPU_FLAGS = frozenset(['amx_bf16', 'avx512_bf16'])
 _CPU_INFO = '/proc/cpuinfo'
 _AMPERE = (8, 0)  # The first GPUs with tensor cores for bfloat16.
+_is_planned = contextvars.ContextVar('is_planned', default=False)
+
+
+@contextlib.contextmanager
+def planned_for_tpu() -> Iterator[None]:
+  """Makes models in the context as on a TPU, on a machine without one."""
+  token = _is_planned.set(True)
+  try:
+    yield
+  finally:
+    _is_planned.reset(token)
+
+
+def has_tpu() -> bool:
+  """Returns whether this machine has a TPU, or models are planned for one."""
+  return _is_planned.get() or bool(tf.config.list_physical_devices('TPU'))
 
 
 def choose(dtype: str) -> str:

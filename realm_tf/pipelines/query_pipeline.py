@@ -1,17 +1,21 @@
 """Makes pre-training queries on Apache Beam, on many machines."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Optional
+import contextlib
+from typing import Any, NamedTuple, Optional, cast
 
 import apache_beam as beam
+import tensorflow as tf
 
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
+from realm_tf.corpus import terms as terms_lib
 from realm_tf.pipelines import reading as reading_lib
 from realm_tf.records import batch_files
 from realm_tf.records import block_table
 from realm_tf.records import query_building
 from realm_tf.records import query_table
+from realm_tf.records import rows as rows_lib
 from realm_tf.rundir import layout
 from realm_tf.tagging import taggers
 from realm_tf.text import wordpiece
@@ -38,18 +42,49 @@ def build(
 
   `counts` receives the counts of all workers.
   """
-  work = _Tag(tagging, reading)
-  with reading_lib.run(reading, sources.in_batches, work, counts) as paths:
-    for path in paths:
-      columns = batch_files.read(path)
-      yield from query_table.EncodedQueries(**columns).decode()
+  with _terms_file(tagging, f'{reading.work_dir}.terms') as terms_path:
+    work = _Tag(tagging, reading, terms_path)
+    with reading_lib.run(reading, sources.in_batches, work, counts) as paths:
+      for path in paths:
+        columns = batch_files.read(path)
+        yield from query_table.EncodedQueries(**columns).decode()
+
+
+@contextlib.contextmanager
+def _terms_file(tagging: Tagging, path: str) -> Iterator[str]:
+  """Counts the corpus once; yields the file of its terms for all workers."""
+  if not (tagging.tagger or '').endswith('terms'):
+    yield ''
+    return
+  terms = taggers.terms_of(block_table.BlockTable.open(tagging.corpus_dir))
+  columns: dict[str, Any] = {'words': rows_lib.Rows.of_texts(terms.words)}
+  for name, arrays in terms._asdict().items():
+    if name != 'words':
+      columns |= {f'{name}{i}': array for i, array in enumerate(arrays)}
+  batch_files.write(columns, path)
+  try:
+    yield path
+  finally:
+    tf.io.gfile.remove(path)
+
+
+def _read_terms(path: str) -> terms_lib.Terms:
+  columns = dict(batch_files.read(path))
+  words = cast(rows_lib.Rows, columns.pop('words')).texts()
+  lists: dict[str, list] = {}
+  for name, array in columns.items():
+    lists.setdefault(name[:-1], []).append(array)
+  return terms_lib.Terms(words, **lists)
 
 
 class _Tag(beam.DoFn):
   """Makes the queries of a batch of articles and writes its file."""
 
-  def __init__(self, tagging: Tagging, reading: reading_lib.Reading):
+  def __init__(
+    self, tagging: Tagging, reading: reading_lib.Reading, terms_path: str
+  ):
     self._tagging, self._reading = tagging, reading
+    self._terms_path = terms_path
 
   def setup(self) -> None:
     given = self._tagging
@@ -59,7 +94,11 @@ class _Tag(beam.DoFn):
     self._table = block_table.BlockTable.open(given.corpus_dir)
     self._tagger = None
     if given.tagger:
-      self._tagger = taggers.make(given.tagger, given.gazetteer)
+      self._tagger = taggers.make(
+        given.tagger,
+        given.gazetteer,
+        find_terms=lambda: _read_terms(self._terms_path),
+      )
 
   def process(self, element: tuple[str, list[sources.Article]]) -> None:
     name, articles = element

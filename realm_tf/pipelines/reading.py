@@ -57,7 +57,8 @@ class Reading(NamedTuple):
     """Writes the counts of one worker's task, and a mistake of the user."""
     path = os.path.join(self.work_dir, f'{_REPORT}{name}')
     with tf.io.gfile.GFile(path, 'w') as file:
-      file.write(json.dumps([counts.kept, counts.left_out, mistake]))
+      found = counts.kept, counts.left_out, counts.spans, counts.examples
+      file.write(json.dumps([*found, mistake]))
 
 
 @contextlib.contextmanager
@@ -141,13 +142,16 @@ def _gather(work_dir: str, counts: counts_lib.Counts) -> None:
   """Adds the workers' counts; UserError for the first reported mistake."""
   for path in _paths(work_dir, _REPORT):
     with tf.io.gfile.GFile(path) as file:
-      kept, left_out, mistake = json.loads(file.read())
+      kept, left_out, spans, examples, mistake = json.loads(file.read())
     if mistake:
       raise errors.UserError(mistake)
     for what, number in kept.items():
       counts.keep(what, number)
     for reason, number in left_out.items():
       counts.drop(reason, number)
+    counts.spans.update(spans)
+    for kind, texts in examples.items():
+      counts.add_examples(kind, texts)
 
 
 def _paths(work_dir: str, prefix: str) -> list[str]:

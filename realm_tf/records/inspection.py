@@ -121,7 +121,8 @@ def _source_facts(source: Mapping[str, Any]) -> dict[str, Any]:
   for name, value in source.items():
     label = name.replace('_', ' ')
     if isinstance(value, Mapping):
-      facts |= {f'{label}: {key}': number for key, number in value.items()}
+      parts = _source_facts(value)
+      facts |= {f'{label}: {key}': part for key, part in parts.items()}
     elif isinstance(value, list):
       facts[label] = ', '.join(map(str, value))
     elif value is not None:

@@ -22,6 +22,7 @@ from realm_tf.text import sentences as sentences_lib
 from realm_tf.text import wordpiece
 
 _MIN_TOKENS = 6
+_WITHOUT_SPAN = 'sentence without salient span'
 _BATCH_SENTENCES = 8192
 _WINDOW = 8  # Characters.
 _FACTORS = np.uint64(0x9E3779B97F4A7C15) ** np.arange(
@@ -53,15 +54,33 @@ def queries_from_articles(
       texts += own
       blocks += find_own_blocks(own, article.article_id, article.title, table)
     spans = tagger.tag(texts) if tagger else [[] for _ in texts]
-    num_queries = 0
-    for query in _make_queries(texts, spans, blocks, tokenizer):
-      num_queries += 1
-      if len(query.spans) or not tagger:
+    queries = _make_queries(texts, spans, blocks, tokenizer)
+    for query, found in zip(queries, spans, strict=True):
+      if not query:
+        counts.drop('short sentence')
+      elif len(query.spans) or not tagger:
         counts.keep('sentences')
+        for (start, end), kind in salient_spans.with_kinds(found).items():
+          counts.keep_span(kind, query.text[start:end])
         yield query
       else:
-        counts.drop('sentence without salient span')
-    counts.drop('short sentence', len(texts) - num_queries)
+        counts.drop(_WITHOUT_SPAN)
+
+
+def describe_spans(counts: counts_lib.Counts) -> str:
+  """Returns the spans of each kind, and advice if few sentences have one."""
+  parts = [
+    f'{number:,} {kind} ({", ".join(counts.examples[kind])})'
+    for kind, number in counts.spans.most_common()
+  ]
+  text = f' Spans: {"; ".join(parts)}.' if parts else ''
+  kept, left_out = counts.kept['sentences'], counts.left_out[_WITHOUT_SPAN]
+  if left_out > kept:
+    text += (
+      f' Only {kept:,} of {kept + left_out:,} sentences have a span. For more, '
+      'use --tagger=rules+terms, or add articles on the same subjects.'
+    )
+  return text
 
 
 def queries_from_sentences(
@@ -78,12 +97,13 @@ def queries_from_sentences(
     ):
       texts = [sentence.text for sentence in group]
       blocks += find_own_blocks(texts, article_id, title, table)
-    yield from _make_queries(
+    queries = _make_queries(
       [sentence.text for sentence in batch],
       [sentence.spans for sentence in batch],
       blocks,
       tokenizer,
     )
+    yield from filter(None, queries)
 
 
 def find_own_blocks(
@@ -164,14 +184,16 @@ def _split_article(
 
 def _make_queries(
   texts: Sequence[str],
-  spans: Sequence[Sequence[tuple[int, int]]],
+  spans: Sequence[salient_spans.Spans],
   blocks: Sequence[int],
   tokenizer: wordpiece.WordpieceTokenizer,
-) -> Iterator[query_table.Query]:
+) -> Iterator[Optional[query_table.Query]]:
+  """Yields the query of each text, or None if it is short."""
   for text, tokens, found, block in zip(
     texts, tokenizer.tokenize_batch(texts), spans, blocks
   ):
     if len(tokens.ids) < _MIN_TOKENS:
+      yield None
       continue
     token_spans = [
       span for start, end in found if (span := tokens.span(start, end))

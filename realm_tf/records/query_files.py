@@ -43,7 +43,8 @@ def write(
     if not len(own):
       raise errors.UserError(
         'Pre-training must have at least one query. Found no span to mask in '
-        f'the input ({dropped}). Check --input and --tagger.'
+        f'the input ({dropped}). Check --input, or use '
+        '--tagger=rules+terms.'
       )
     hashes = np.where(own == null_block.ID, 0, table.hashes[np.maximum(own, 0)])
     np.save(os.path.join(staging, 'own_blocks.npy'), own)

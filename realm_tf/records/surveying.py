@@ -1,7 +1,14 @@
 """Looks at a text before anything is made of it: counts, mostly of a sample."""
 
 import collections
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+  Callable,
+  Collection,
+  Iterable,
+  Iterator,
+  Mapping,
+  Sequence,
+)
 import random
 import re
 from typing import NamedTuple
@@ -24,9 +31,9 @@ class Survey(NamedTuple):
 
   Attributes:
     long_article: Words that nine tenths of the articles do not exceed.
-    num_sentences: Sentences with a name or a date.
-    num_recurring: Sentences with a name or a date that another part of the
-      sample has, too.
+    num_sentences: Sentences with a salient span.
+    num_recurring: Sentences with a salient span that another part of the sample
+      has, too.
     held_out_share: `held_out.share` that holds out a tenth of the titles; an
       article without one counts by its id.
   """
@@ -41,10 +48,13 @@ class Survey(NamedTuple):
 
 def look(
   articles: Iterable[sources.Article],
-  tagger: salient_spans.Tagger,
+  make_tagger: Callable[[Sequence[str]], salient_spans.Tagger],
   ids: Collection[str] = (),
 ) -> tuple[Survey, dict[str, str]]:
   """Returns the survey, and the names of the articles of `ids`.
+
+  Args:
+    make_tagger: Makes the tagger from the sample's texts.
 
   Raises:
     UserError: There is no article.
@@ -69,7 +79,7 @@ def look(
       'The input must have an article with text. Found none. Give other files, '
       'or --format or --text_key.'
     )
-  return _count(sample, number, names, tagger), of_ids
+  return _count(sample, number, names, make_tagger), of_ids
 
 
 def split(
@@ -100,12 +110,13 @@ def _count(
   sample: Sequence[sources.Article],
   num_articles: int,
   names: set[str],
-  tagger: salient_spans.Tagger,
+  make_tagger: Callable[[Sequence[str]], salient_spans.Tagger],
 ) -> Survey:
   texts = [sources.plain(article).text for article in sample]
+  tagger = make_tagger(texts)
   lengths = sorted(len(text.split()) for text in texts)
-  parts_of = collections.defaultdict(set)  # Name or date -> parts with it.
-  found = []  # Names and dates of each sentence.
+  parts_of = collections.defaultdict(set)  # Span -> parts with it.
+  found = []  # Spans of each sentence.
   for number, text in enumerate(texts):
     for part, spans in _tagged(text, tagger):
       found.append(spans)

@@ -1,7 +1,8 @@
 """Splits text into sentences by rules for English.
 
 A sentence ends with its line, and at '.', '!' or '?' before white space, unless
-the dot belongs to an abbreviation or lower case follows.
+the dot belongs to an abbreviation or lower case follows. Lower case means
+nothing in a line without a capital letter.
 """
 
 import re
@@ -36,8 +37,9 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
   sentences = []
   for line in _LINE.finditer(text):
     start, stop = line.span()
+    is_cased = not line[0].islower()
     for match in _CANDIDATE.finditer(text, start, stop):
-      if match.end() < stop and _is_end(text, match):
+      if match.end() < stop and _is_end(text, match, is_cased):
         _append_stripped(sentences, text, start, match.start(2))
         start = match.end()
     _append_stripped(sentences, text, start, stop)
@@ -52,9 +54,9 @@ def _append_stripped(sentences, text, start, end):
     sentences.append((end - len(stripped), end))
 
 
-def _is_end(text: str, match: re.Match) -> bool:
+def _is_end(text: str, match: re.Match, is_cased: bool) -> bool:
   next_word = cast(re.Match, _NEXT_WORD.match(text, match.end()))[1]
-  if next_word[:1].islower():
+  if is_cased and next_word[:1].islower():
     return False
   if match.group(1) != '.':
     return True
@@ -67,7 +69,8 @@ def _is_end(text: str, match: re.Match) -> bool:
     return False
   if word.lower() in _NUMBERED and text[match.end()].isdigit():
     return False
+  word = word if is_cased else word.upper()
   if word.lower() in _ABBREVIATIONS or _INITIALS.match(word):
     # 'J. Smith' and 'U.S. Army' go on; 'the U.S. It' does not.
-    return next_word in _STARTERS
+    return is_cased and next_word in _STARTERS
   return True

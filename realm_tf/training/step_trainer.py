@@ -75,7 +75,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
     optimizer_lib.make_moments(optimizer, self._trained_variables)
     self._strategy = tf.distribute.get_strategy()
     self._jit_compile = jit_compile and self._strategy.num_replicas_in_sync == 1
-    self._compiled_step = tf.function(self._distributed_step)
+    self._compiled_step = tf.function(self.distributed_step)
     self._dropout: Callable[..., contextlib.AbstractContextManager[None]] = (
       lambda step, part=0: contextlib.nullcontext()
     )
@@ -184,7 +184,8 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
     self._logs.waited(time.monotonic() - begun, len(next(iter(batch.values()))))
     return batch
 
-  def _distributed_step(self, batch: Batch, stop: tf.Tensor) -> tf.Tensor:
+  def distributed_step(self, batch: Batch, stop: tf.Tensor) -> tf.Tensor:
+    """Returns the logs after one step of all replicas; for a compiler."""
     return self._strategy.run(self._step, args=(batch, stop))
 
   def _step(self, batch: Batch, stop: tf.Tensor) -> tf.Tensor:

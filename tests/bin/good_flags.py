@@ -28,6 +28,7 @@ ALL = {
   'make_blocks': ('input output_dir', 'input vocab_file vocab_text append'),
   'make_queries': ('input corpus_dir output_dir', 'tagger'),
   'make_world': ('output_dir', 'predictions'),
+  'plan_tpu': ('topology=v5e:2x2', ''),
   'pretrain': ('corpus_dir queries_dir run_dir', 'queries_dir'),
   'refresh_index': ('run_dir corpus_dir once=true', 'corpus_dir'),
   'report': ('run_dir output', 'run_dir eval_dir results'),

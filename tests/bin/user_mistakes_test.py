@@ -59,6 +59,9 @@ def _cases(files):
   uneven = {'distribution_strategy': 'mirrored', 'logical_cpus': '3'}
   uneven |= {'set': 'inverse_cloze.batch_size=4', 'questions': ''}
   yield 'warm_start', uneven, '4 and 3 replicas'
+  yield 'plan_tpu', {'compiler': missing}, 'launch/tpu_compiler.sh'
+  yield 'plan_tpu', {'topology': 'h100'}, "'h100'"
+  yield 'plan_tpu', {'programs': 'x'}, 'block_embedding'
   yield 'refresh_index', {'run_dir': missing}, missing
   yield 'refresh_index', {'worker': '1'}, '--num_workers'
   yield 'refresh_index', {'num_workers': 'x'}, 'num_workers'

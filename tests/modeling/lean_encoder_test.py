@@ -12,6 +12,7 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import bert
 from realm_tf.modeling import dropout
 from realm_tf.modeling import lean_encoder
+from realm_tf.modeling import precision
 
 _CONFIG = config_lib.BertConfig(
   vocab_size=20,
@@ -143,6 +144,8 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
     ):
       self.assertEqual(lean_encoder.prefers_xla(dtype), xla)
       self.assertEqual(lean_encoder.prefers_islands(dtype), islands)
+      with precision.planned_for_tpu():
+        self.assertFalse(lean_encoder.prefers_islands(dtype))
 
   @parameterized.parameters(False, True)
   def test_bfloat16_is_near_and_returns_float32(self, islands):

@@ -8,12 +8,12 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf.corpus import counts as counts_lib
-from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import sources
 from realm_tf.pipelines import query_pipeline
 from realm_tf.pipelines import reading as reading_lib
 from realm_tf.records import block_table
 from realm_tf.records import query_building
+from realm_tf.tagging import taggers
 from tests import tiny
 
 _NAMES = ('A', 'C')
@@ -70,12 +70,15 @@ class QueryPipelineTest(parameterized.TestCase):
     return list(queries), counts
 
   @parameterized.product(
-    mode=['in_memory', 'multi_processing'], tagger=['rules', None]
+    mode=['in_memory', 'multi_processing'], tagger=['rules+terms', None]
   )
   def test_same_queries_as_without_beam(self, mode, tagger):
     self._write_inputs()
     expected, counts = self._tag_here(
-      tagger and rules_tagger.RulesTagger(_NAMES)
+      tagger
+      and taggers.make(
+        tagger, _NAMES, find_terms=lambda: taggers.terms_of(self.table)
+      )
     )
     self.assertGreater(len(expected), 30)
     self.assertIn(0, [query.own_block for query in expected])
@@ -88,8 +91,11 @@ class QueryPipelineTest(parameterized.TestCase):
       self.assertEqual((one.own_block, one.text), (other.own_block, other.text))
     self.assertEqual(found_counts.kept, counts.kept)
     self.assertEqual(found_counts.left_out, counts.left_out)
+    self.assertEqual(found_counts.spans, counts.spans)
+    self.assertEqual(found_counts.examples.keys(), counts.examples.keys())
     self.assertEqual(counts.left_out['list'], 1)
-    self.assertFalse(os.path.exists(os.path.join(self.directory, 'work')))
+    # No file of the work is left.
+    self.assertCountEqual(os.listdir(self.directory), ['corpus', 'in'])
 
 
 if __name__ == '__main__':

@@ -2,6 +2,7 @@
 
 import random
 from typing import NamedTuple
+from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
@@ -95,6 +96,33 @@ class QueryBuildingTest(absltest.TestCase):
     # she was born in [may 1940] .
     np.testing.assert_array_equal(second.spans, [[4, 6]])
     self.assertEqual([query.own_block for query in queries], [-1, -1])
+
+  def test_counts_spans_by_kind_and_shows_some(self):
+    counts = counts_lib.Counts()
+    spans = [{(0, 3): 'words'}, {(0, 2): 'words', (12, 17): 'terms'}, {}, {}]
+    tagger = mock.Mock()
+    tagger.tag.side_effect = lambda texts: spans[: len(texts)] + [{}]
+    list(
+      query_building.queries_from_articles(
+        self.articles, _TOKENIZER, tagger, _NO_TEXTS, counts
+      )
+    )
+    self.assertEqual(counts.spans, {'words': 2, 'terms': 1})
+    self.assertEqual(
+      query_building.describe_spans(counts),
+      ' Spans: 2 words (The, He); 1 terms (Paris).',
+    )
+
+  def test_advises_if_few_sentences_have_a_span(self):
+    counts = counts_lib.Counts()
+    counts.keep('sentences', 34)
+    counts.drop('sentence without salient span', 34)
+    self.assertEqual(query_building.describe_spans(counts), '')
+    counts.drop('sentence without salient span', 1395)
+    self.assertRegex(
+      query_building.describe_spans(counts),
+      'Only 34 of 1,463 .* --tagger=rules.terms',
+    )
 
   def test_without_tagger_all_sentences_stay(self):
     queries = self._queries(None, _NO_TEXTS)

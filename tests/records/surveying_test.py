@@ -8,7 +8,10 @@ from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import sources
 from realm_tf.records import surveying
 
-_TAGGER = rules_tagger.RulesTagger()
+
+def _make_tagger(texts):
+  del texts
+  return rules_tagger.RulesTagger()
 
 
 def _article(number, text, title=''):
@@ -31,7 +34,7 @@ class LookTest(absltest.TestCase):
       _article(1, 'Some lamps burn all night here.'),
       _article(2, 'The second tower is by Ada Lund. Its keeper is Jon Brandt.'),
     ]
-    found, names = surveying.look(articles, _TAGGER, ids={'2', '7'})
+    found, names = surveying.look(articles, _make_tagger, ids={'2', '7'})
     self.assertEqual(found.num_articles, 3)
     self.assertEqual(found.num_words, 11 + 6 + 12)
     self.assertEqual(found.long_article, 12)
@@ -41,25 +44,35 @@ class LookTest(absltest.TestCase):
 
   def test_headings_and_short_sentences_do_not_count(self):
     found, _ = surveying.look(
-      [_article(0, 'A heading about Ada Lund\nBy Ada Lund.')], _TAGGER
+      [_article(0, 'A heading about Ada Lund\nBy Ada Lund.')], _make_tagger
     )
     self.assertEqual(found.num_sentences, 0)
 
   def test_articles_of_one_title_have_one_name(self):
     articles = [_article(i, 'Text.', title='Same') for i in range(9)]
-    found, names = surveying.look(articles, _TAGGER, ids={'3'})
+    found, names = surveying.look(articles, _make_tagger, ids={'3'})
     # One name is too few to hold one out.
     self.assertEqual((found.num_articles, found.held_out_share), (9, 0))
     self.assertEqual(names, {'3': 'Same'})
 
   def test_no_article_is_a_mistake(self):
     with self.assertRaisesRegex(errors.UserError, 'Found none'):
-      surveying.look([], _TAGGER)
+      surveying.look([], _make_tagger)
 
   def test_a_sample_stands_for_all_articles(self):
     articles = (_article(i, 'one two three') for i in range(4000))
-    found, _ = surveying.look(articles, _TAGGER)
+    found, _ = surveying.look(articles, _make_tagger)
     self.assertEqual(found.num_words, 12_000)
+
+  def test_the_tagger_is_made_from_the_sample(self):
+    given = []
+
+    def make_tagger(texts):
+      given.extend(texts)
+      return rules_tagger.RulesTagger()
+
+    surveying.look([_article(0, 'One.'), _article(1, 'Two.')], make_tagger)
+    self.assertEqual(given, ['One.', 'Two.'])
 
 
 class SplitTest(absltest.TestCase):

@@ -50,6 +50,17 @@ class SplitSentencesTest(parameterized.TestCase):
       'It was World War I. It ended.',
       ['It was World War I.', 'It ended.'],
     ),
+    (
+      'lower_case_text',
+      'the u.s. army won, e.g. in may. so j. smith left. it is. ok\nNo. so',
+      [
+        'the u.s. army won, e.g. in may.',
+        'so j. smith left.',
+        'it is.',
+        'ok',
+        'No. so',
+      ],
+    ),
     ('lower_case_goes_on', 'See e.g. this. ok?', ['See e.g. this. ok?']),
     (
       'quotes',

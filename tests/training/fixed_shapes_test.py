@@ -14,6 +14,7 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.modeling import realm_model
+from realm_tf.planning import programs
 from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.training import answer_labels
@@ -135,6 +136,19 @@ class FixedShapesTest(parameterized.TestCase):
     self.assertLen(self._shapes(job, has_fixed_shapes=True), 1)
     of_one_host = self._shapes(job, number=1, count=2, has_fixed_shapes=True)
     self.assertLen(of_one_host, 1)
+
+  @parameterized.parameters('pretraining', 'inverse_cloze', 'finetuning')
+  def test_a_plan_for_tpus_has_the_shapes_of_the_job(self, job):
+    config = self.config
+    if job == 'finetuning':  # The longest block and question of this test.
+      longest = {'block_tokens': 36, 'question_tokens': 50}
+      config = tiny.changed(config, lengths=longest)
+    program = programs.build(job, config, num_cores=1, num_blocks=1)
+    batch, _ = program.arguments
+    planned = tuple(
+      (name, tuple(spec.shape)) for name, spec in sorted(batch.items())
+    )
+    self.assertEqual({planned}, self._shapes(job, has_fixed_shapes=True))
 
   def _trainer(self, job):
     parts = {

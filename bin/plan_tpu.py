@@ -1,0 +1,92 @@
+r"""Compiles a config's programs for TPUs, on a machine without one.
+
+  bash launch/tpu_compiler.sh     # Google's compiler, once: .venv-tpu
+  python -m bin.plan_tpu --topology=v5e:8x8,v6e:4x4 \
+      --set=model.recompute_activations=true
+
+Prints for each program whether it compiles and fits into a core's memory, its
+arithmetic and memory traffic, and the seconds that they take at the chip's
+peaks. No weights are read, and nothing is computed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from . import launcher
+
+from absl import flags
+
+from realm_tf import errors
+from realm_tf.planning import chips
+from realm_tf.planning import lowering
+from realm_tf.planning import plan
+from realm_tf.planning import programs
+from realm_tf.planning import tpu_compiler
+from realm_tf.rundir import outputs
+
+_TOPOLOGY = flags.DEFINE_string(
+  'topology', 'v5e:8x8', "Slices, as v3:4x8,v5e:8x8; or 'all': 64 of each kind."
+)
+_PROGRAMS = flags.DEFINE_string(
+  'programs', 'all', 'Programs to compile, separated by commas.'
+)
+_NUM_BLOCKS = flags.DEFINE_integer(
+  'num_blocks', 13_353_718, 'Blocks of the corpus, for exact_search.', 1
+)
+_COMPILER = flags.DEFINE_string(
+  'compiler',
+  os.environ.get('REALM_TPU_VENV', '.venv-tpu') + '/bin/python',
+  "Interpreter of the compiler's environment.",
+)
+_OUTPUT = flags.DEFINE_string('output', None, 'JSON file to write.')
+
+
+def _names() -> list[str]:
+  names = _PROGRAMS.value.split(',')
+  if names == ['all']:
+    return list(programs.NAMES)
+  for name in names:
+    if name not in programs.NAMES:
+      raise errors.UserError(
+        f'--programs must name programs. Found {name!r}. Give all, or some of '
+        f'{", ".join(programs.NAMES)}.'
+      )
+  return names
+
+
+def _rows(name: str, slices: list[chips.Slice]) -> list[plan.Row]:
+  """Returns a program's row for each slice; equal parts are lowered once."""
+  modules: dict[int, tuple[lowering.Program, bytes]] = {}
+  rows = []
+  for where in slices:
+    cores = where.num_cores
+    if cores not in modules:
+      program = programs.build(
+        name, launcher.config(), cores, _NUM_BLOCKS.value
+      )
+      modules[cores] = program, lowering.to_hlo(program)
+    program, module = modules[cores]
+    print(f'{name} for {where.name}: compiling.', file=sys.stderr)
+    compiled = tpu_compiler.compile_for(where.name, module, _COMPILER.value)
+    rows.append(plan.row(program, where, compiled))
+  return rows
+
+
+def main(_):
+  slices = chips.parse(_TOPOLOGY.value)
+  names = _names()
+  if _OUTPUT.value:
+    outputs.check_file(_OUTPUT.value)
+  tpu_compiler.check(_COMPILER.value)
+  rows = [row for name in names for row in _rows(name, slices)]
+  print(plan.table(rows))
+  if _OUTPUT.value:
+    text = json.dumps([row.as_json() for row in rows], indent=2)
+    outputs.write_text(_OUTPUT.value, text + '\n')
+
+
+if __name__ == '__main__':
+  launcher.run(main)

@@ -1,0 +1,261 @@
+"""Finds the terms of a text: spans of one to four words worth looking up.
+
+  articles -> counts of all spans -> scores of the terms
+
+A term comes again in other documents and is rare elsewhere, as a recurring span
+of Spider (Ram et al. 2022). Its words belong together more than chance would
+have it (PMI-Masking, Levine et al. 2021), and it gathers in few documents
+(residual IDF: Church and Gale 1995; Yamamoto and Church 2001), a mark of an
+important term. Case and language do not matter, because only counts decide.
+"""
+
+import array
+from collections.abc import Iterable, Sequence
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from realm_tf.text import english
+from realm_tf.text import plain_letters
+
+_LONGEST = 4  # Words of a span.
+WORD, PHRASE, COLLOCATION = KINDS = (
+  'words',
+  'recurring phrases',
+  'collocations',
+)
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese: each character is a word.
+_UNSPACED = (
+  '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff'
+)  # fmt: skip
+_GENITIVE = "'s"
+# A word, or a mark or a line break that no span goes beyond.
+_TOKEN = re.compile(
+  rf"['’][sS]\b|[{_UNSPACED}]|"
+  rf"[^\W_{_UNSPACED}]+(?:(?:[-'’](?![sS]\b)|(?<=\d)[.,](?=\d))[^\W_{_UNSPACED}]+)*|[^\w\s]|\n"
+)
+_LETTER = re.compile(r'[^\W\d]')
+_FEWEST_ARTICLES = 100  # Of fewer articles, blocks are the documents.
+_MOST_DOCUMENTS = 0.05  # Share of the documents that may have a term.
+_LOWEST_PMI = 2.0  # A phrase is e^2 = 7 times as frequent as by chance.
+_COLLOCATION_PMI = 4.0
+_HIGHEST_PMI = 8.0  # Larger ones come from small counts.
+_LOWEST_SCORE = 0.65
+# A common word is no term, and begins or ends none: words of these shares of
+# the documents, if their residual IDF is below, which few documents cannot say.
+_COMMON = ((0.01, 0.1), (0.1, 0.29))
+_FEWEST_COMMON = 20  # Documents; half of them, if there are fewer than 40.
+_FUNCTION_WORDS = frozenset(english.WORDS['lower words'])
+
+
+class Terms(NamedTuple):
+  """Terms, and the spans that begin them, by their number of words.
+
+  Attributes:
+    words: Words of at least two documents, lower case; a word's number is its
+      place.
+    keys: Spans of n = 2, 3, 4 words, sorted int64: the number of the first
+      n - 1 words, times the number of words, plus the number of the last word.
+    scores: Score of each span of n = 1, 2, 3, 4 words, float32; -inf if it is
+      no term.
+    kinds: Index of each span's kind in KINDS, int8.
+  """
+
+  words: list[str]
+  keys: list[np.ndarray]
+  scores: list[np.ndarray]
+  kinds: list[np.ndarray]
+
+
+class Level(NamedTuple):
+  """Spans of n words that at least two documents have.
+
+  Attributes:
+    keys: As in `Terms`.
+    firsts: Place of the first one of each.
+    counts: Occurrences c.
+    documents: Documents d that have it.
+    places: Number of the span at each place of the text, or -1.
+  """
+
+  keys: np.ndarray
+  firsts: np.ndarray
+  counts: np.ndarray
+  documents: np.ndarray
+  places: np.ndarray
+
+
+class Counts(NamedTuple):
+  """Counts of a text.
+
+  Attributes:
+    words: As in `Terms`.
+    levels: Spans of n = 1, 2, 3, 4 words.
+    num_words: Words of the text, N.
+    num_documents: Documents, D: articles, or blocks if there are few articles.
+  """
+
+  words: list[str]
+  levels: list[Level]
+  num_words: int
+  num_documents: int
+
+
+def tokens(text: str) -> list[tuple[str, int, int]]:
+  """Returns (lower-cased word or mark, start, end) of a plain text."""
+  return [(m[0].lower(), *m.span()) for m in _TOKEN.finditer(text)]
+
+
+def find(articles: Iterable[Sequence[str]]) -> Terms:
+  """Returns the terms of articles, each a list of its blocks, by one pass."""
+  counts = count(articles)
+  scores, kinds = _score(counts)
+  keys = [level.keys for level in counts.levels[1:]]
+  return Terms(counts.words, keys, scores, kinds)
+
+
+def count(articles: Iterable[Sequence[str]]) -> Counts:
+  """Counts the spans of articles, each a list of its blocks."""
+  numbers, codes, documents, num_documents = _read(articles)
+  vocabulary = np.array([*numbers, ''], object)[:-1]
+  is_word = np.array([*map(_is_word, numbers)])
+  keys = np.where(is_word[codes], codes, -1).astype(np.int64)
+  levels = [_count(keys, documents)]
+  words = vocabulary[levels[0].keys].tolist()
+  num_words = int(np.sum(keys >= 0))
+  for size in range(2, _LONGEST + 1):
+    before = levels[-1].places
+    # A span can only recur if it recurs without its first, and its last word.
+    at = np.flatnonzero((before[:-1] >= 0) & (before[1:] >= 0))
+    keys = np.full(len(before), -1, np.int64)
+    keys[at] = before[at].astype(np.int64) * len(words)
+    keys[at] += levels[0].places[at + size - 1]
+    levels.append(_count(keys, documents))
+  return Counts(words, levels, num_words, num_documents)
+
+
+def _read(
+  articles: Iterable[Sequence[str]],
+) -> tuple[dict[str, int], np.ndarray, np.ndarray, int]:
+  """Returns number of each token, tokens, their documents, and how many."""
+  numbers = {'\n': 0}
+  codes = array.array('i')
+  sizes, rows = array.array('q'), array.array('q')  # Of each block.
+  number = 0
+  for number, blocks in enumerate(articles, 1):
+    for text in blocks:
+      found = _TOKEN.findall(plain_letters.write(text).text.lower())
+      codes.extend([numbers.setdefault(word, len(numbers)) for word in found])
+      codes.append(0)
+      sizes.append(len(found) + 1)
+      rows.append(number)
+  is_few = number < _FEWEST_ARTICLES
+  documents = np.arange(len(sizes)) if is_few else np.array(rows)
+  return (
+    numbers,
+    np.array(codes, np.int32),
+    np.repeat(documents, sizes).astype(np.int32),
+    len(sizes) if is_few else number,
+  )
+
+
+def _is_word(token: str) -> bool:
+  return token[0].isalnum() or len(token) == len(_GENITIVE)
+
+
+def _count(keys: np.ndarray, documents: np.ndarray) -> Level:
+  """Returns the spans that recur; `keys` has one for each place, or -1."""
+  at = np.flatnonzero(keys >= 0)
+  order = at[np.argsort(keys[at], kind='stable')]
+  found, where = keys[order], documents[order]
+  is_new = np.diff(found, prepend=-1) != 0
+  is_other = is_new | (np.diff(where, prepend=-1) != 0)
+  group = np.cumsum(is_new) - 1
+  spread = np.bincount(group[is_other])
+  recurs = spread >= 2
+  number = np.where(recurs, np.cumsum(recurs) - 1, -1)
+  places = np.full(len(keys), -1, np.int32)
+  places[order] = number[group]
+  return Level(
+    found[is_new][recurs],
+    order[is_new][recurs],
+    np.bincount(group)[recurs],
+    spread[recurs],
+    places,
+  )
+
+
+def _score(counts: Counts) -> tuple[list[np.ndarray], list[np.ndarray]]:
+  """Returns the scores and the kinds of the spans of each level."""
+  words, levels = counts.words, counts.levels
+  number = max(counts.num_documents, 2)
+  residuals = [residual_idf(level, number) for level in levels]
+  is_common = _are_common(words, levels[0].documents, residuals[0], number)
+  is_numeral = np.array([not _LETTER.search(word) for word in words], bool)
+  singles = levels[0].places
+  most = max(3, _MOST_DOCUMENTS * number)
+  scores, kinds = [], []
+  for size, (level, pmi) in enumerate(zip(levels, pmi_of(counts)), 1):
+    parts = singles[level.firsts[:, None] + np.arange(size)]  # [spans, size]
+    score = residuals[size - 1] + 0.1 * np.minimum(pmi, _HIGHEST_PMI)
+    score += 0.7 * np.log(number / level.documents) / np.log(number)
+    score -= 0.3 * is_common[parts].sum(axis=1)
+    is_term = (level.documents <= most) & (score >= _LOWEST_SCORE)
+    is_term &= ~(is_common[parts[:, 0]] | is_common[parts[:, -1]])
+    is_term &= ~is_numeral[parts].all(axis=1)
+    if size == 1:
+      is_term &= np.array([len(word) > 1 for word in words], bool)
+    else:
+      is_term &= pmi >= _LOWEST_PMI
+    scores.append(np.where(is_term, score, -np.inf).astype(np.float32))
+    kind = np.where(pmi >= _COLLOCATION_PMI, 2, 1) if size > 1 else 0 * parts
+    kinds.append(kind.reshape(-1).astype(np.int8))
+  return scores, kinds
+
+
+def residual_idf(level: Level, number: int) -> np.ndarray:
+  """Returns ln((e + 1) / (d + 1)) of spans in `number` D documents, float64.
+
+  e = D (1 - exp(-c / D)) documents would have a span, if its c occurrences were
+  spread by chance. Deviation from Church and Gale 1995: 1 is added to e and d,
+  because few occurrences say little.
+  """
+  expected = -number * np.expm1(-level.counts / number)
+  return np.log((expected + 1) / (level.documents + 1))
+
+
+def pmi_of(counts: Counts) -> list[np.ndarray]:
+  """Returns the pointwise mutual information of the spans of each level.
+
+  Section 3.2 of Levine et al. 2021: min over all cuts of w1 ... wn in two to n
+  parts of ln(p(w1 ... wn) / prod p(part)). A single word has 0.
+  """
+  levels = counts.levels
+  result, best = [], []  # best: ln p of the likeliest cut, or of the whole.
+  for size, level in enumerate(levels, 1):
+    whole = np.log(level.counts / counts.num_words)
+    cut = whole if size == 1 else np.full(len(whole), -np.inf)
+    for head in range(1, size):
+      left = levels[head - 1].places[level.firsts]
+      right = levels[size - head - 1].places[level.firsts + head]
+      both = best[head - 1][left] + best[size - head - 1][right]
+      cut = np.maximum(cut, both)
+    result.append(whole - cut)
+    best.append(np.maximum(whole, cut))
+  return result
+
+
+def _are_common(
+  words: Sequence[str],
+  documents: np.ndarray,
+  residuals: np.ndarray,
+  number: int,
+) -> np.ndarray:
+  """Returns whether each word is too general to begin a term, bool."""
+  given = _FUNCTION_WORDS | {_GENITIVE, _GENITIVE.replace("'", '’')}
+  result = np.array([word in given for word in words], bool)
+  for share, residual in _COMMON:
+    fewest = max(share * number, min(_FEWEST_COMMON, number / 2))
+    result |= (documents >= fewest) & (residuals < residual)
+  return result

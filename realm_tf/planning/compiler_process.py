@@ -1,0 +1,92 @@
+"""Compiles an HLO module for a TPU that is not there, with libtpu.
+
+  python compiler_process.py MODULE TOPOLOGY FOLDER
+
+Runs in an environment of its own (launch/tpu_compiler.sh), without realm_tf:
+jax and TensorFlow need different versions of their packages. FOLDER gets
+result.json, with the figures of one core or with the compiler's message as
+'error', and compiled.txt, the compiled module as text.
+"""
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import libtpu
+
+# Without these, libtpu looks for a TPU's machine, and for other processes.
+os.environ.update(
+  JAX_PLATFORMS='cpu',
+  TPU_SKIP_MDS_QUERY='1',
+  ALLOW_MULTIPLE_LIBTPU_LOAD='1',
+  TPU_LIBRARY_PATH=libtpu.get_library_path(),
+)
+
+# pylint: disable=wrong-import-position
+from jax._src.interpreters import mlir  # noqa: E402
+from jax._src.lib import _jax  # noqa: E402
+from jax._src.lib import xla_client  # noqa: E402
+from jax.experimental import topologies  # noqa: E402
+from jaxlib.mlir import ir  # noqa: E402
+import numpy as np  # noqa: E402
+
+
+def _compile(module: bytes, topology: str) -> Any:
+  """Returns the executable for the first core of `topology`."""
+  portable = _jax.mlir.hlo_to_stablehlo(module)
+  with mlir.make_ir_context():
+    parsed = ir.Module.parse(portable)
+  device = topologies.get_topology_desc(topology, 'tpu').devices[0]
+  options = xla_client.CompileOptions()
+  options.num_replicas = options.num_partitions = 1
+  options.device_assignment = xla_client.DeviceAssignment.create(
+    np.array([[device.id]])
+  )
+  return device.client.compile(
+    parsed,
+    executable_devices=_jax.DeviceList((device,)),
+    compile_options=options,
+  )
+
+
+def _figures(executable: Any) -> dict[str, float]:
+  memory = executable.get_compiled_memory_stats()
+  cost = executable.cost_analysis()
+  cost = cost[0] if isinstance(cost, list) else cost
+  # An output with the memory of an argument costs none.
+  outputs = memory.output_size_in_bytes - memory.alias_size_in_bytes
+  return {
+    'argument_bytes': memory.argument_size_in_bytes,
+    'output_bytes': outputs,
+    'temporary_bytes': memory.temp_size_in_bytes,
+    'code_bytes': memory.generated_code_size_in_bytes,
+    'flops': cost['flops'],
+    'accessed_bytes': cost['bytes accessed'],
+  }
+
+
+def main() -> None:
+  """Compiles the module of the command line."""
+  module_file, topology, folder = sys.argv[1:]
+  with open(module_file, 'rb') as file:
+    module = file.read()
+  begun = time.process_time()
+  try:
+    executable = _compile(module, topology)
+    secs = time.process_time() - begun
+    result: dict[str, Any] = {'compile_secs': secs, **_figures(executable)}
+    _write(folder, 'compiled.txt', executable.hlo_modules()[0].to_string())
+  except Exception as error:  # pylint: disable=broad-exception-caught
+    result = {'error': str(error) or type(error).__name__}
+  _write(folder, 'result.json', json.dumps(result))
+
+
+def _write(folder: str, name: str, text: str) -> None:
+  with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
+    file.write(text)
+
+
+if __name__ == '__main__':
+  main()

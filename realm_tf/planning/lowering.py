@@ -1,0 +1,71 @@
+"""A function of TensorFlow -> the HLO module that XLA compiles."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+from tensorflow.compiler.xla.service import hlo_pb2
+
+
+class Program(NamedTuple):
+  """A function that a job compiles for its devices.
+
+  Attributes:
+    batch: Rows of the batch that a core has: queries, questions or blocks.
+    arguments: A `tf.TensorSpec`, or a structure of them, for each argument.
+    remedies: Settings that make the program smaller, the best first.
+  """
+
+  name: str
+  function: Callable[..., Any]
+  arguments: tuple[Any, ...]
+  batch: int
+  remedies: tuple[str, ...]
+
+
+def to_hlo(program: Program) -> bytes:
+  """Returns the serialized module, without places in the source.
+
+  The variables of the function become arguments, and share their memory with
+  the outputs that update them. Nothing is computed.
+  """
+  flat = tf.nest.flatten(program.arguments)
+
+  def function(*given: tf.Tensor) -> Any:
+    return program.function(*tf.nest.pack_sequence_as(program.arguments, given))
+
+  compiled = tf.function(function, jit_compile=True)
+  return _plain(
+    compiled.experimental_get_compiler_ir(*flat)(stage='hlo_serialized')
+  )
+
+
+def _plain(serialized: bytes) -> bytes:
+  """Removes the places in the source, and copies of whole arrays.
+
+  The places are most of the bytes. TensorFlow copies each output that updates a
+  variable: StableHLO has no such op, and XLA inserts the copies that it needs.
+  """
+  module = hlo_pb2.HloModuleProto.FromString(serialized)
+  module.ClearField('stack_frame_index')
+  for computation in module.computations:
+    copied = {
+      each.id: each.operand_ids[0]
+      for each in computation.instructions
+      if each.opcode == 'copy'
+    }
+    kept = [each for each in computation.instructions if each.id not in copied]
+    for each in kept:
+      each.ClearField('metadata')
+      each.operand_ids[:] = [_source(one, copied) for one in each.operand_ids]
+    computation.root_id = _source(computation.root_id, copied)
+    rest = hlo_pb2.HloComputationProto(instructions=kept)
+    computation.ClearField('instructions')
+    computation.MergeFrom(rest)
+  return module.SerializeToString()
+
+
+def _source(number: int, copied: dict[int, int]) -> int:
+  while number in copied:
+    number = copied[number]
+  return number

@@ -1,0 +1,229 @@
+"""The programs that jobs compile for their devices, for any config.
+
+Each has the shapes of one core's part of a batch, untrimmed, as under
+TPUStrategy. Arguments are shapes; only the model's variables have values.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.index import block_embeddings
+from realm_tf.index import exact_search
+from realm_tf.modeling import precision
+from realm_tf.modeling import realm_model
+from realm_tf.planning import lowering
+from realm_tf.records import joining
+from realm_tf.training import optimizer as optimizer_lib
+from realm_tf.training.finetuning import finetuning_trainer
+from realm_tf.training.inverse_cloze import inverse_cloze_trainer
+from realm_tf.training.pretraining import pretraining_trainer
+
+_VOCABULARY = 30_522  # BERT's, for a config without a size.
+_SPECIAL_IDS = (101, 102)  # BERT's [CLS] and [SEP]; any two would do.
+_SPARE_HITS = 2  # Of a search, as in pretraining_batches.
+
+# What costs most comes first.
+NAMES = (
+  'pretraining',
+  'finetuning',
+  'inverse_cloze',
+  'block_embedding',
+  'query_embedding',
+  'exact_search',
+)
+
+_Specs = dict[str, tf.TensorSpec]
+
+
+def build(
+  name: str,
+  config: config_lib.ExperimentConfig,
+  num_cores: int,
+  num_blocks: int,
+) -> lowering.Program:
+  """Returns the program of `NAMES`, for one of `num_cores` cores.
+
+  Raises:
+    UserError: The cores cannot share the batch equally.
+  """
+  with precision.planned_for_tpu():
+    return getattr(_Planner(config, num_cores, num_blocks), name)()
+
+
+class _Planner:
+  """Makes the programs of one config."""
+
+  def __init__(
+    self, config: config_lib.ExperimentConfig, num_cores: int, num_blocks: int
+  ):
+    model = config.model
+    if not model.reader_bert.vocab_size:
+      model = realm_model.with_vocab_size(model, _VOCABULARY)
+    if model.train_dtype == 'auto':
+      model = dataclasses.replace(model, train_dtype='bfloat16')
+    self._config = dataclasses.replace(config, model=model)
+    self._lengths = config.lengths
+    self._num_cores = num_cores
+    self._num_blocks = num_blocks
+
+  def pretraining(self) -> lowering.Program:
+    config, lengths = self._config.pretraining, self._lengths
+    size = self._share('pretraining', config.batch_size)
+    k, masked = config.num_candidates, lengths.max_masked
+    trainer = pretraining_trainer.PretrainingTrainer(
+      optimizer_lib.create(config.optimizer),
+      self._model(realm_model.MASKED_LM, realm_model.EMBEDDER),
+      self._config,
+      special_ids=_SPECIAL_IDS,
+    )
+    batch = {
+      'query_ids': _ids(size, lengths.query_tokens - 2),
+      'masked_positions': _ids(size, masked),
+      'gold_ids': _ids(size, masked),
+      'token_mask': tf.TensorSpec([size, masked]),
+      'candidate_ids': _ids(size, k),
+      'is_real': tf.TensorSpec([size, k], tf.bool),
+      **self._blocks(size, k),
+    }
+    if config.inverse_cloze_weight:
+      batch['cloze_ids'] = _ids(size, k - 1, lengths.query_tokens - 2)
+    return self._step('pretraining', trainer, batch, size)
+
+  def inverse_cloze(self) -> lowering.Program:
+    config = self._config.inverse_cloze
+    size = self._share('inverse_cloze', config.batch_size)
+    trainer = inverse_cloze_trainer.InverseClozeTrainer(
+      optimizer_lib.create(config.optimizer),
+      self._model(realm_model.EMBEDDER),
+      config,
+      lengths=self._lengths,
+      special_ids=_SPECIAL_IDS,
+    )
+    batch = {
+      'query_ids': _ids(size, config.query_tokens - 2),
+      **self._blocks(size),
+    }
+    return self._step('inverse_cloze', trainer, batch, size)
+
+  def finetuning(self) -> lowering.Program:
+    config, model = self._config.finetuning, self._config.model
+    size = self._share('finetuning', config.batch_size)
+    trainer = finetuning_trainer.FinetuningTrainer(
+      optimizer_lib.create(config.optimizer),
+      self._model(realm_model.EMBEDDER, realm_model.SPAN),
+      self._config,
+      special_ids=_SPECIAL_IDS,
+    )
+    searched = [size, config.num_searched]
+    longest = min(self._lengths.block_tokens, config.joint_tokens)
+    read = [size, config.num_read, longest]
+    batch = {
+      'question_ids': _ids(size, self._lengths.question_tokens),
+      'block_embeddings': tf.TensorSpec([*searched, self._width]),
+      'has_answer': tf.TensorSpec(searched, tf.bool),
+      'is_compared': tf.TensorSpec(searched, tf.bool),
+      'read_rows': _ids(size, config.num_read),
+      'title_ids': _ids(size, config.num_read, self._lengths.title_tokens),
+      'body_ids': _ids(*read),
+      'is_answer': tf.TensorSpec([*read, model.max_span_width], tf.bool),
+    }
+    if config.null_spans:
+      batch['is_impossible'] = tf.TensorSpec([size], tf.bool)
+    return self._step('finetuning', trainer, batch, size)
+
+  def block_embedding(self) -> lowering.Program:
+    """Embedding of blocks of full length, by a refresher on the slice."""
+    size = -(-block_embeddings.BATCH_SIZE // self._num_cores)
+    dtype = self._config.index.embed_dtype
+    model = self._model(realm_model.EMBEDDER)
+    embed = block_embeddings.compile_embedding(
+      model, _SPECIAL_IDS, 'bfloat16' if dtype == 'auto' else dtype
+    )
+    blocks = self._blocks(size)
+    return lowering.Program(
+      'block_embedding',
+      lambda titles, bodies: embed(titles, bodies, self._lengths.block_tokens),
+      (blocks['title_ids'], blocks['body_ids']),
+      size,
+      ('index.embed_dtype=bfloat16', 'a smaller lengths.block_tokens'),
+    )
+
+  def query_embedding(self) -> lowering.Program:
+    size = self._share('pretraining', self._config.pretraining.batch_size)
+    model, length = self._model(realm_model.EMBEDDER), self._lengths
+    return lowering.Program(
+      'query_embedding',
+      lambda ids: model.embed_queries(
+        joining.pack_longest(ids, None, *_SPECIAL_IDS, length.query_tokens)
+      ),
+      (_ids(size, length.query_tokens - 2),),
+      size,
+      ('a smaller pretraining.batch_size',),
+    )
+
+  def exact_search(self) -> lowering.Program:
+    """Search of a core's blocks for the queries of a whole batch."""
+    config = self._config
+    size = 1 << (config.pretraining.batch_size - 1).bit_length()
+    k = config.pretraining.num_candidates + _SPARE_HITS
+    group, share = exact_search.GROUP, -(-self._num_blocks // self._num_cores)
+    rows = tf.TensorSpec([-(-share // group) * group, self._width])
+    return lowering.Program(
+      'exact_search',
+      lambda rows, queries, number: exact_search.top_rows(
+        rows, queries, number, k, exact_search.approximate_top
+      ),
+      (rows, tf.TensorSpec([size, self._width]), tf.TensorSpec([], tf.int32)),
+      size,
+      ('index.searcher=scann', 'a slice with more cores'),
+    )
+
+  @property
+  def _width(self) -> int:
+    model = self._config.model
+    return model.embedder.width(model.embedder_bert.hidden_size)
+
+  def _share(self, section: str, batch_size: int) -> int:
+    """Returns a core's part of a batch."""
+    if batch_size % self._num_cores:
+      raise errors.UserError(
+        f'{section}.batch_size must be a multiple of the cores. Found a batch '
+        f'of {batch_size} and {self._num_cores} cores. Set it, or give a '
+        'smaller slice.'
+      )
+    return batch_size // self._num_cores
+
+  def _model(self, *parts: str) -> realm_model.RealmModel:
+    return realm_model.RealmModel(
+      self._config.model, parts, null_spans=self._config.finetuning.null_spans
+    )
+
+  def _blocks(self, *shape: int) -> _Specs:
+    return {
+      'title_ids': _ids(*shape, self._lengths.title_tokens),
+      'body_ids': _ids(*shape, self._lengths.block_tokens),
+    }
+
+  def _step(
+    self, section: str, trainer: Any, batch: Mapping[str, Any], size: int
+  ) -> lowering.Program:
+    trainer.seed_dropout(self._config.seed)
+    remedies = [f'a smaller {section}.batch_size', 'a slice with more cores']
+    if not self._config.model.recompute_activations:
+      remedies.insert(0, 'model.recompute_activations=true')
+    return lowering.Program(
+      section,
+      trainer.distributed_step,
+      (dict(batch), tf.TensorSpec([])),
+      size,
+      tuple(remedies),
+    )
+
+
+def _ids(*shape: int) -> tf.TensorSpec:
+  return tf.TensorSpec(shape, tf.int32)

@@ -1,0 +1,209 @@
+"""Tests for realm_tf.corpus.terms."""
+
+import collections
+import itertools
+import math
+import random
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.corpus import terms
+
+
+def _count(*texts):
+  """Returns counts of articles of one block each."""
+  return terms.count([text] for text in texts)
+
+
+def _spans(counts, size):
+  """Returns span -> its index in level `size`."""
+  singles = counts.levels[0].places
+  return {
+    ' '.join(counts.words[i] for i in singles[place : place + size]): i
+    for i, place in enumerate(counts.levels[size - 1].firsts)
+  }
+
+
+def _articles(*terms_and_numbers, filler='the {} is near'):
+  """Returns 200 articles of 8 words; some hold a term after them."""
+  texts = [filler.format(f'word{i}') for i in range(200)]
+  for term, rows in terms_and_numbers:
+    for row in rows:
+      texts[row] += f', {term} '
+  return [[text] for text in texts]
+
+
+def _found(articles):
+  """Returns the terms with their kinds."""
+  counts = terms.count(articles)
+  found = terms.find(articles)
+  return {
+    span: terms.KINDS[found.kinds[size - 1][i]]
+    for size in range(1, 5)
+    for span, i in _spans(counts, size).items()
+    if np.isfinite(found.scores[size - 1][i])
+  }
+
+
+class CountTest(absltest.TestCase):
+  def test_pmi_of_two_words_by_hand(self):
+    # 5 words. p(red) = p(car) = p(red car) = 2/5; ln(2/5 / (4/25)) = ln 2.5.
+    counts = _count('Red car, blue', 'red car')
+    self.assertEqual(_spans(counts, 2), {'red car': 0})
+    self.assertAllClose(terms.pmi_of(counts)[1], [math.log(2.5)])
+
+  def test_pmi_of_three_words_is_the_least_over_all_cuts(self):
+    # 10 words. p(a b c) = 2/10; its cuts have a b|c .4 * .2 = a|b c .4 * .2,
+    # a|b|c .4 * .4 * .2. The first is the likeliest: ln(.2 / .08).
+    counts = _count('a b c', 'a b c', 'a b', 'a b')
+    self.assertAllClose(terms.pmi_of(counts)[2], [math.log(2.5)])
+
+  def test_residual_idf_by_hand(self):
+    # Both words occur 4 times in 4 documents, so by chance in
+    # 4 (1 - 1/e) = 2.528 documents. One is in 2 documents, the other in 4.
+    counts = _count('a a a b', 'a b', 'b', 'b')
+    level = counts.levels[0]
+    number = _spans(counts, 1)
+    residual = terms.residual_idf(level, 4)
+    self.assertAllClose(residual[number['a']], math.log(3.528 / 3), 1e-3)
+    self.assertAllClose(residual[number['b']], math.log(3.528 / 5), 1e-3)
+
+  def assertAllClose(self, found, expected, tolerance=1e-9):
+    np.testing.assert_allclose(found, expected, tolerance)
+
+  def test_counts_and_pmi_are_those_of_a_direct_count(self):
+    rng = random.Random(0)
+    texts = [
+      ' '.join(rng.choices('abcde,', [5, 3, 2, 2, 1, 2], k=30))
+      for _ in range(120)
+    ]
+    counts = _count(*texts)
+    number, documents = collections.Counter(), collections.defaultdict(set)
+    for row, text in enumerate(texts):
+      for part in text.split(','):
+        words = part.split()
+        for size, start in itertools.product(range(1, 5), range(30)):
+          if start + size <= len(words):
+            span = ' '.join(words[start : start + size])
+            number[span] += 1
+            documents[span].add(row)
+    total = sum(n for span, n in number.items() if ' ' not in span)
+    for size, pmi in enumerate(terms.pmi_of(counts), 1):
+      found = _spans(counts, size)
+      recurring = {
+        span
+        for span, rows in documents.items()
+        if len(rows) > 1 and len(span.split()) == size
+      }
+      self.assertEqual(set(found), recurring)
+      for span, i in found.items():
+        level = counts.levels[size - 1]
+        self.assertEqual(level.counts[i], number[span])
+        self.assertEqual(level.documents[i], len(documents[span]))
+        whole = number[span] / total
+        expected = min(
+          (math.log(whole / part) for part in _cuts(span, number, total)),
+          default=0,
+        )
+        self.assertAlmostEqual(pmi[i], expected)
+
+  def test_of_few_articles_blocks_are_the_documents(self):
+    counts = terms.count([['red car', 'red car'], ['blue']])
+    self.assertEqual(counts.num_documents, 3)
+    self.assertIn('red car', _spans(counts, 2))
+    many = [['red car', 'red car']] + [['blue']] * 99
+    counts = terms.count(many)
+    self.assertEqual(counts.num_documents, 100)
+    self.assertEmpty(_spans(counts, 2))
+
+  def test_no_text_has_no_terms(self):
+    for articles in ([], [['']], [['. , ;']]):
+      self.assertEmpty(_found(articles))
+
+
+def _cuts(span, number, total):
+  """Yields prod p(part) of all cuts in two parts or more."""
+  words = span.split()
+  for ends in itertools.product([False, True], repeat=len(words) - 1):
+    if any(ends):
+      text = words[0] + ''.join(
+        f'{"|" if end else " "}{word}' for end, word in zip(ends, words[1:])
+      )
+      yield math.prod(number[part] / total for part in text.split('|'))
+
+
+class FindTest(absltest.TestCase):
+  def test_rare_recurring_spans_are_terms(self):
+    found = _found(
+      _articles(
+        ('boundary layer', [1, 5, 7]),
+        ('flutter', [2, 2, 2, 9, 9]),
+        ('library of congress', [11, 12]),
+      )
+    )
+    self.assertEqual(found['boundary layer'], terms.COLLOCATION)
+    self.assertEqual(found['library of congress'], terms.COLLOCATION)
+    self.assertEqual(found['flutter'], terms.WORD)
+    # 'of' is a function word, and begins or ends no term.
+    self.assertFalse({'of', 'library of', 'of congress'} & set(found))
+
+  def test_spans_of_one_article_and_of_many_are_no_terms(self):
+    found = _found(
+      _articles(('jet engine', [3] * 5), ('test section', range(50, 61)))
+    )
+    # 11 of 200 articles are more than 5 %; 'the' and 'near' are in all.
+    self.assertEmpty(found)
+    found = _found(_articles(('test section', range(50, 60))))
+    self.assertIn('test section', found)
+
+  def test_words_that_meet_by_chance_are_no_phrase(self):
+    # 800 words of the filler, 36 others. Of 18 'wing' 2 are before one of 18
+    # 'root': ln(2/836 / (18/836)^2) = ln 5.2 = 1.6 is below 2. Of 4 'rudder'
+    # 2 are: ln(2/822 / (4/822 * 18/822)) = ln 22.8 = 3.1, no collocation yet.
+    rows = range(0, 48, 3)
+    chance = [('wing', rows), ('root', rows), ('wing root', [1, 2])]
+    self.assertNotIn('wing root', _found(_articles(*chance)))
+    some = [('rudder', [7, 8]), ('root', rows), ('rudder root', [1, 2])]
+    self.assertEqual(_found(_articles(*some))['rudder root'], terms.PHRASE)
+
+  def test_case_makes_no_difference(self):
+    articles = _articles(('Boundary Layer', [1, 5]), ('boundary layer', [7]))
+    lower = [[text.lower()] for (text,) in articles]
+    self.assertEqual(_found(articles), _found(lower))
+    self.assertIn('boundary layer', _found(lower))
+
+  def test_common_words_of_other_languages_are_no_terms(self):
+    found = _found(
+      _articles(
+        ('Deutsche Bücherei', [1, 5, 7]),
+        ('nähe der Elbe', [4, 9]),
+        filler='der {} steht bei',
+      )
+    )
+    self.assertEqual(found['deutsche bücherei'], terms.COLLOCATION)
+    self.assertIn('nähe der elbe', found)
+    self.assertFalse({'der', 'nähe der', 'der elbe'} & set(found))
+
+  def test_characters_are_words_without_spaces(self):
+    found = _found(_articles(('在北京大学学', [1, 5]), ('北京大学', [7])))
+    self.assertEqual(found['北 京 大 学'], terms.COLLOCATION)
+    self.assertNotIn('京', found)
+
+  def test_marks_and_lines_end_spans_but_joints_do_not(self):
+    found = _found(
+      _articles(
+        ('alpha, beta', [1, 5]),
+        ('gamma\ndelta', [2, 6]),
+        ("moore's law", [3, 7]),
+        ('two-stage 1,000 rpm', [4, 8]),
+        ('1,000 2.5', [9, 10]),
+      )
+    )
+    self.assertFalse({'alpha beta', 'gamma delta', '1,000 2.5'} & set(found))
+    self.assertIn("moore 's law", found)
+    self.assertIn('two-stage 1,000 rpm', found)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,81 @@
+"""Tests plans by Google's TPU compiler, where it is installed."""
+
+import os
+
+from absl.testing import absltest
+
+from realm_tf.planning import chips
+from realm_tf.planning import lowering
+from realm_tf.planning import plan
+from realm_tf.planning import programs
+from realm_tf.planning import tpu_compiler
+from tests import source_tree
+from tests import tiny
+
+_PYTHON = os.path.join(
+  os.environ.get('REALM_TPU_VENV', str(source_tree.ROOT / '.venv-tpu')),
+  'bin/python',
+)
+_VOCABULARY = 512
+_WIDTH = 128
+
+
+def _config():
+  """Returns a config of one layer whose products fill a TPU's tiles."""
+  encoder = tiny.bert(
+    vocab_size=_VOCABULARY,
+    hidden_size=_WIDTH,
+    intermediate_size=_WIDTH,
+    dropout_rate=0.1,
+    attention_dropout_rate=0.1,
+  )
+  return tiny.config(
+    model={
+      'embedder_bert': encoder,
+      'reader_bert': encoder,
+      'embedder': {'embedding_size': _WIDTH},
+      'train_dtype': 'bfloat16',
+    },
+    pretraining={'batch_size': 8},
+  )
+
+
+@absltest.skipUnless(
+  os.path.exists(_PYTHON), f'No TPU compiler; {tpu_compiler.REMEDY}.'
+)
+class CompiledTest(absltest.TestCase):
+  def _row(self, name, topology):
+    (where,) = chips.parse(topology)
+    program = programs.build(name, _config(), where.num_cores, 100_000)
+    compiled = tpu_compiler.compile_for(
+      topology, lowering.to_hlo(program), _PYTHON
+    )
+    return plan.row(program, where, compiled)
+
+  def test_a_pretraining_step_compiles_for_a_core(self):
+    row = self._row('pretraining', 'v5e:2x2')
+    self.assertEqual((row.problem, row.batch), ('', 2))
+    compiled = row.compiled
+    # Of each of three encoders: word embeddings, four matrices of attention and
+    # two of the feed-forward layer. Each weight has two moments, all float32.
+    weights = 3 * (_VOCABULARY * _WIDTH + 6 * _WIDTH**2)
+    self.assertBetween(compiled.argument_bytes, 12 * weights, 24 * weights)
+    # The updates share the memory of the variables; logs are left.
+    self.assertLess(compiled.output_bytes, 10_000)
+    # Each weight and moment is read once and written once.
+    self.assertGreater(compiled.traffic_bytes, 24 * weights)
+    self.assertLess(compiled.traffic_bytes, compiled.accessed_bytes)
+    # A wordpiece of the 2 * 2 pairs of 18 meets 6 matrices, twice as often
+    # backwards; two FLOP each.
+    products = 3 * 2 * (2 * 2 * 18) * 6 * _WIDTH**2
+    self.assertGreater(compiled.flops, products)
+
+  def test_a_search_reads_each_block_once(self):
+    row = self._row('exact_search', 'v5e:1x1')
+    self.assertEqual(row.problem, '')
+    rows = 100_000 * _WIDTH * 4
+    self.assertBetween(row.compiled.traffic_bytes, 0.9 * rows, 3 * rows)
+
+
+if __name__ == '__main__':
+  absltest.main()

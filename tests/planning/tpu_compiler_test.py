@@ -1,0 +1,74 @@
+"""Tests for realm_tf.planning.tpu_compiler, with a fake compiler."""
+
+import json
+import os
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.planning import tpu_compiler
+
+
+class TpuCompilerTest(parameterized.TestCase):
+  def _python(self, *lines):
+    """Returns the path of a program that runs instead of Python.
+
+    $3 is the module, $4 the topology, and $5 the folder of the results.
+    """
+    path = pathlib.Path(self.create_tempdir().full_path) / 'python'
+    path.write_text('\n'.join(['#!/bin/sh', *lines]))
+    path.chmod(0o755)
+    return str(path)
+
+  def test_the_results_of_the_process_are_returned(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    figures = {
+      'compile_secs': 2, 'flops': 3, 'argument_bytes': 1, 'output_bytes': 10,
+      'temporary_bytes': 100, 'code_bytes': 1000,
+    }  # fmt: skip
+    (folder / 'result.json').write_text(json.dumps(figures))
+    (folder / 'compiled.txt').write_text(
+      'ENTRY %all () -> f32[2] {\n  %one = f32[2]{0} iota()\n}\n'
+    )
+    python = self._python(
+      'test "$(cat "$3")" = module && test "$4" = v5e:2x2 &&'
+      f' cp {folder}/* "$5"'
+    )
+    found = tpu_compiler.compile_for('v5e:2x2', b'module', python)
+    self.assertEqual((found.compile_secs, found.flops), (2, 3))
+    self.assertEqual(found.all_bytes, 1111)
+    # Two floats are written.
+    self.assertEqual((found.traffic_bytes, found.error), (8, ''))
+
+  def test_a_refusal_has_the_message_only(self):
+    python = self._python(
+      """echo '{"error": "no such op"}' >"$5/result.json" """
+    )
+    found = tpu_compiler.compile_for('v5e:2x2', b'', python)
+    self.assertEqual((found.error, found.all_bytes), ('no such op', 0))
+
+  def test_a_process_that_ends_without_a_result_gives_its_last_line(self):
+    python = self._python('echo first >&2', 'echo no such slice >&2', 'exit 3')
+    found = tpu_compiler.compile_for('v5e:2x2', b'', python)
+    self.assertEqual(found.error, 'The compiler ended: no such slice')
+    silent = tpu_compiler.compile_for('v5e:2x2', b'', self._python('exit 3'))
+    self.assertIn('exit code 3', silent.error)
+
+  def test_a_missing_compiler_is_one_line_with_its_remedy(self):
+    missing = os.path.join(self.create_tempdir().full_path, 'python')
+    with self.assertRaisesRegex(errors.UserError, 'bash launch/tpu_compil'):
+      tpu_compiler.check(missing)
+
+  def test_an_environment_without_jax_says_so(self):
+    python = self._python('echo "No module named \'jax\'" >&2', 'exit 1')
+    with self.assertRaisesRegex(
+      errors.UserError, "No module named 'jax'. Make"
+    ):
+      tpu_compiler.check(python)
+    tpu_compiler.check(self._python('exit 0'))
+
+
+if __name__ == '__main__':
+  absltest.main()
