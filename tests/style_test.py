@@ -42,7 +42,7 @@ _LINES = {
   'realm_tf': 230,
   'realm_tf/answering': 1577,
   'realm_tf/config': 943,
-  'realm_tf/corpus': 3157,
+  'realm_tf/corpus': 3159,
   'realm_tf/evaluation': 1902,
   'realm_tf/export': 1264,
   'realm_tf/importing': 2440,

@@ -9,7 +9,7 @@ from realm_tf.corpus import salient_spans
 from realm_tf.corpus import terms as terms_lib
 from realm_tf.text import plain_letters
 
-_MOST_SPANS = 3  # Terms are added to a text with fewer.
+_MOST_SPANS = 3
 
 
 class _Words(NamedTuple):
@@ -32,7 +32,8 @@ class TermsTagger:
   """Tags up to three terms of each text, those with the best scores.
 
   Args:
-    first: Tagger whose spans all stay; terms outside them make up the three.
+    first: Tagger of names. A text in which it finds any has no terms: names
+      were measured, and train as they do alone.
   """
 
   def __init__(
@@ -46,10 +47,11 @@ class TermsTagger:
     result: list[dict[tuple[int, int], str]] = [{} for _ in texts]
     if self._first:
       result = [*map(salient_spans.with_kinds, self._first.tag(texts))]
+    has_first = [bool(spans) for spans in result]
     plain = [plain_letters.write(text) for text in texts]
     for row, start, end, kind in self._find([each.text for each in plain]):
       spans = result[row]
-      if len(spans) < _MOST_SPANS:
+      if len(spans) < _MOST_SPANS and not has_first[row]:
         ((start, end),) = plain[row].original([(start, end)])
         if all(end <= a or b <= start for a, b in spans):
           spans[start, end] = terms_lib.KINDS[kind]
