@@ -10,7 +10,6 @@ from . import path_flags
 
 from absl import flags
 
-from realm_tf import input_files
 from realm_tf.answering import answerer
 from realm_tf.answering import closed_book
 from realm_tf.answering import loading
@@ -24,12 +23,6 @@ MODEL_DIR = path_flags.existing(
 
 def _use_recipe_result(model_dir: str | None) -> bool:
   """Takes flags that are not given from realm.json, if MODEL_DIR has one."""
-  if model_dir and not input_files.exist(model_dir):
-    # Before flags that only a recipe's directory would give.
-    raise flags.ValidationError(
-      f'--{MODEL_DIR.name} must name files that exist. Found nothing at '
-      f'{model_dir}.'
-    )
   given = {name for name in flags.FLAGS if flags.FLAGS[name].present}
   given.discard(MODEL_DIR.name)
   for name, value in recipe_result.read(model_dir or '', given).items():
