@@ -48,7 +48,7 @@ _LINES = {
   'realm_tf/importing': 2440,
   'realm_tf/index': 3322,
   'realm_tf/live': 1395,
-  'realm_tf/modeling': 2684,
+  'realm_tf/modeling': 2679,
   'realm_tf/objectives': 243,
   'realm_tf/pipelines': 433,
   'realm_tf/planning': 932,
@@ -63,7 +63,7 @@ _LINES = {
   'realm_tf/training': 4951,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1726,
-  'tests': 38789,
+  'tests': 38773,
   'docs': 3555,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.

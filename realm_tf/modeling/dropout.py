@@ -48,7 +48,8 @@ def drop(values: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
   """
   if not rate:
     return values
-  keep = _hash(values, seed) >= tf.constant(round(rate * 2**32), tf.uint32)
+  bits = tf.reshape(_hash(tf.size(values), seed), tf.shape(values))
+  keep = bits >= tf.constant(round(rate * 2**32), tf.uint32)
   return tf.where(keep, values * scale(rate), tf.zeros_like(values))
 
 
@@ -57,21 +58,15 @@ def scale(rate: float) -> float:
   return 1 / (1 - rate)
 
 
-def _hash(values: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Returns hashes of the positions 0 to N - 1 of N values, of their shape.
+def _hash(number: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Returns hashes of the positions 0 to `number` - 1, uint32 [number].
 
   Without the second key, masks of two seeds could be shifts of one mask.
   """
   first, second = tf.unstack(_mix(tf.bitcast(seed, tf.uint32)))
   second = _mix(second + first)  # Similar seeds get dissimilar keys.
-  # From one short range for each axis: one range over all values would be a
-  # constant of the compiled step, with as many elements.
-  places, shape = first, tf.shape(values)
-  for axis in range(values.shape.rank):
-    stride = tf.reduce_prod(shape[axis + 1 :])
-    along = tf.range(shape[axis]) * stride
-    places = places[..., None] + tf.cast(along, tf.uint32)
-  return _mix(places, second)
+  places = tf.cast(tf.range(number, dtype=tf.int32), tf.uint32)
+  return _mix(places + first, second)
 
 
 def _mix(bits: tf.Tensor, key: Optional[tf.Tensor] = None) -> tf.Tensor:

@@ -38,13 +38,6 @@ class DropoutTest(tf.test.TestCase):
       dropout.drop(values, 0.3, _SEED), compiled(values, 0.3, _SEED)
     )
 
-  def test_a_mask_is_the_mask_of_all_values_in_a_row(self):
-    for shape in ([], [1], [3, 4, 5], [2, 1, 30, 1]):
-      values = tf.random.normal(shape)
-      row = dropout.drop(tf.reshape(values, [-1]), 0.5, _SEED)
-      actual = dropout.drop(values, 0.5, _SEED)
-      self.assertAllEqual(actual, tf.reshape(row, shape))
-
   def test_gradient_has_the_same_mask_as_the_values(self):
     values = tf.ones([100])
     with tf.GradientTape() as tape:
