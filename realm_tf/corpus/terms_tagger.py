@@ -47,12 +47,12 @@ class TermsTagger:
     result: list[dict[tuple[int, int], str]] = [{} for _ in texts]
     if self._first:
       result = [*map(salient_spans.with_kinds, self._first.tag(texts))]
-    has_first = [bool(spans) for spans in result]
-    plain = [plain_letters.write(text) for text in texts]
-    for row, start, end, kind in self._find([each.text for each in plain]):
-      spans = result[row]
-      if len(spans) < _MOST_SPANS and not has_first[row]:
-        ((start, end),) = plain[row].original([(start, end)])
+    rows = [row for row, spans in enumerate(result) if not spans]
+    plain = [plain_letters.write(texts[row]) for row in rows]
+    for place, start, end, kind in self._find([each.text for each in plain]):
+      spans = result[rows[place]]
+      if len(spans) < _MOST_SPANS:
+        ((start, end),) = plain[place].original([(start, end)])
         if all(end <= a or b <= start for a, b in spans):
           spans[start, end] = terms_lib.KINDS[kind]
     return [dict(sorted(spans.items())) for spans in result]
