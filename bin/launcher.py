@@ -117,6 +117,8 @@ def _parse_flags(argv: list[str]) -> list[str]:
   try:
     rest = flags.FLAGS(argv)
   except flags.Error as error:
+    if flags.FLAGS.is_parsed():  # A missing file may name the missing flag.
+      path_flags.check()
     message = f'{str(error).rstrip(".")}. See --help.'
     raise errors.UserError(message) from error
   if len(rest) > 1:

@@ -33,8 +33,8 @@ def new(name: str, text: str) -> flags.FlagHolder[str]:
 def check() -> None:
   """Raises UserError if a file of a flag is missing."""
   for flag, text in _EXISTING:
-    given = [flag.value] if isinstance(flag.value, str) else flag.value or []
-    for item in given:
+    value = flags.FLAGS[flag.name].value  # Also of a flag without its value.
+    for item in [value] if isinstance(value, str) else value or []:
       parts = [item] if input_files.exist(item) else item.split(',')
       for path in filter(None, parts):
         if not input_files.exist(path):

@@ -42,6 +42,8 @@ def _cases():
       yield binary, [*flags, wrong], 2, f'--{name} must name files'
   for name in ('config=no/such.py', 'model_of=no/such'):
     yield binary, [*flags, f'--{name}'], 2, 'no/such'
+  for binary in ('answer', 'calibrate', 'serve'):  # No --corpus_dir.
+    yield binary, ['--model_dir=no/such'], 2, '--model_dir must name files'
 
 
 class LightStartTest(absltest.TestCase):
