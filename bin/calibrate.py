@@ -21,6 +21,7 @@ from absl import flags
 from realm_tf.answering import calibration
 from realm_tf.answering import loading
 from realm_tf.evaluation import calibrating
+from realm_tf.rundir import json_files
 
 _RISK = flags.DEFINE_float(
   'risk', 0.1, 'Share of wrong answers among those given.', 0.0, 1.0
@@ -31,6 +32,9 @@ _MOST_REFUSED = flags.DEFINE_float(
   'Most answerable questions to refuse, as a share; above --risk if need be.',
   0.0,
   1.0,
+)
+_PREDICTIONS = flags.DEFINE_string(
+  'predictions', None, 'File for the answers, with their fitted probability.'
 )
 answer_flags.define_search()
 corpus_flags.define_retriever()
@@ -47,14 +51,15 @@ def main(_):
   questions = question_flags.read(keep_impossible=True)
   (answerer,) = answer_flags.load([flags.FLAGS.sparse_weight])
   loading.require_reader(answerer.reader, model_dir)
+  answers = answerer.answer([each.question for each in questions], 1)
   found = calibrating.fit(
-    answerer.answer([each.question for each in questions], 1),
-    questions,
-    risk=_RISK.value,
-    most_refused=_MOST_REFUSED.value,
+    answers, questions, risk=_RISK.value, most_refused=_MOST_REFUSED.value
   )
   setting = loading.setting_of(answer_flags.choices(), answerer.finetuning)
   calibration.write(found, setting, model_dir)
+  if _PREDICTIONS.value:
+    rows = [each.as_json() for each in calibrating.calibrated(answers, found)]
+    json_files.write_lines(_PREDICTIONS.value, rows)
   print(json.dumps(found._asdict()))
 
 

@@ -1,14 +1,13 @@
 r"""Chooses questions and masked sentences that a model answers, for its page.
 
-python -m bin.choose_examples --model_dir=runs/quickstart \
-      --questions=runs/quickstart/world/dev_questions.jsonl \
-      --queries_dir=runs/quickstart/queries \
-      --output=runs/quickstart/examples.json
+python -m bin.choose_examples --corpus_dir=runs/corpus \
+      --questions=dev.jsonl --predictions=runs/qa/dev_predictions.jsonl \
+      --queries_dir=runs/queries --pretrained_dir=runs/realm \
+      --output=runs/examples.json
 """
 
 import json
 
-from . import answer_flags
 from . import corpus_flags
 from . import launcher
 from . import path_flags
@@ -21,6 +20,9 @@ from realm_tf.evaluation import example_choice
 from realm_tf.records import query_table
 from realm_tf.rundir import outputs
 
+_PREDICTIONS = path_flags.existing(
+  'predictions', 'Answers to --questions, of bin.calibrate.'
+)
 _QUERIES_DIR = path_flags.existing(
   'queries_dir', 'Output of bin.make_queries, for masked sentences.'
 )
@@ -28,23 +30,25 @@ _PRETRAINED_DIR = path_flags.existing(
   'pretrained_dir', 'Run directory of bin.pretrain, for masked sentences.'
 )
 _OUTPUT = flags.DEFINE_string('output', None, 'File to write.', required=True)
-answer_flags.define_search()
-corpus_flags.define_retriever()
-flags.mark_flag_as_required('model_dir')
+launcher.check_flags(
+  lambda questions, predictions: bool(questions) == bool(predictions),
+  '--questions and --predictions, the answers to them, must go together.',
+)
 
 
 def main(_):
   examples = {'questions': [], 'masked': []}
-  if question_flags.QUESTIONS.value:
-    questions = question_flags.read()
-    (answerer,) = answer_flags.load([flags.FLAGS.sparse_weight])
-    if answerer.reader is not None:
-      examples['questions'] = example_choice.questions(answerer, questions)
+  table = corpus_flags.open_table()
+  if _PREDICTIONS.value:
+    examples['questions'] = example_choice.questions(
+      _PREDICTIONS.value, question_flags.read(), table
+    )
   if _QUERIES_DIR.value and _PRETRAINED_DIR.value:
-    corpus_dir = corpus_flags.CORPUS_DIR.value
-    completer = masked_sentence.load(_PRETRAINED_DIR.value, corpus_dir)
+    completer = masked_sentence.load(
+      _PRETRAINED_DIR.value, corpus_flags.CORPUS_DIR.value
+    )
     queries = query_table.QueryTable.open(_QUERIES_DIR.value)
-    queries.fit_corpus(corpus_flags.open_table())
+    queries.fit_corpus(table)
     examples['masked'] = example_choice.sentences(
       completer.complete, queries, corpus_flags.tokenizer()
     )

@@ -74,7 +74,10 @@ class World(common.Jobs):
     )
 
   def calibrate(self, model: runner.Output, **search: Any) -> None:
-    """Fits the probabilities of a model's answers, for the flags `search`."""
+    """Fits the probabilities of a model's answers, for the flags `search`.
+
+    The model's dev_predictions.jsonl has the answers.
+    """
     self.recipe.stage(
       'calibration',
       'calibrate',
@@ -82,6 +85,7 @@ class World(common.Jobs):
       model_dir=model,
       corpus_dir=self.corpus,
       questions=self.questions('dev', *WORDINGS, *IMPOSSIBLE),
+      predictions=model / 'dev_predictions.jsonl',
       **search,
     )
 

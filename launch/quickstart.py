@@ -247,24 +247,20 @@ def _results(world: embedded_world.World, realm: runner.Output) -> None:
     output=runner.OUTPUT,
   )
   world.change_fact(qa, best / 'predictions.jsonl', **_SERVED)
-  parts: dict[str, Any] = {
-    'model_dir': qa,
-    'corpus_dir': world.corpus,
-    'pretrained_dir': realm,
-  }
+  parts: dict[str, Any] = {'corpus_dir': world.corpus, 'pretrained_dir': realm}
   recipe.stage(
     'examples',
     'choose_examples',
     at='examples.json',
     questions=world.questions('dev', ''),
+    predictions=qa / 'dev_predictions.jsonl',
     queries_dir=world.tagged('queries', 'sentences'),
     output=runner.OUTPUT,
     **parts,
-    **_SERVED,
+    needs=[recipe.stages['calibration'].output],
   )
-  recipe.stage(
-    'realm.json', runner.write_parts, output=runner.OUTPUT, **parts, **_SERVED
-  )
+  parts |= {'model_dir': qa, **_SERVED}
+  recipe.stage('realm.json', runner.write_parts, output=runner.OUTPUT, **parts)
 
 
 def _table(world: embedded_world.World, words: str) -> runner.Output:

@@ -61,6 +61,20 @@ def fit(
   return found._replace(threshold=threshold)
 
 
+def calibrated(
+  answers: Sequence[answer_lib.Answer], found: calibration_lib.Calibration
+) -> list[answer_lib.Answer]:
+  """Returns the answers with fitted probabilities, the unlikely refused."""
+  result = []
+  for answer in answers:
+    likely = 0.0  # Without a span.
+    if answer.signals:
+      likely = float(calibration_lib.probability(answer.signals, found))
+    is_refused = likely < found.threshold
+    result.append(answer._replace(probability=likely, is_refused=is_refused))
+  return result
+
+
 def threshold_of_risk(
   probability: np.ndarray, is_right: np.ndarray, risk: float
 ) -> float:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.answering import answer as answer_lib
-from realm_tf.answering import answerer as answerer_lib
+from realm_tf.corpus import json_records
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
 from realm_tf.records import block_table
@@ -25,30 +24,37 @@ _LIKELY = 0.66  # Least probability; the page's words are "Likely right".
 _SURE = 0.8  # Probability of a word that is clear enough.
 
 Question = questions_lib.Question
+_Answer = dict[str, Any]  # A line of predictions.jsonl.
+_FIELDS = {'prediction', 'probability', 'is_refused', 'evidence'}
 # A masked sentence -> the reply of `masked_sentence.Completer.complete`.
 Complete = Callable[[str], dict[str, Any]]
 
 
 def questions(
-  answerer: answerer_lib.Answerer, given: Sequence[Question]
+  predictions: str, given: Sequence[Question], table: block_table.BlockTable
 ) -> list[str]:
   """Returns at most 6 questions with right, likely answers, not refused.
 
   They are of different articles and, by ids ARTICLE/RELATION, of different
   relations. The likeliest answers, words instead of numbers, and long articles
   come first, because a visitor knows their titles.
+
+  Args:
+    predictions: predictions.jsonl of these questions, among others.
   """
   asked = [each for each in given if each.answers][:_MOST_QUESTIONS]
-  answers = answerer.answer([each.question for each in asked], 1)
-  exact = exact_match.per_question([a.prediction for a in answers], asked).exact
+  answers = _read(predictions, asked)
+  exact = exact_match.per_question(
+    [answer['prediction'] for answer in answers], asked
+  ).exact
   right = [
     (question, answer)
     for question, answer, is_exact in zip(asked, answers, exact, strict=True)
     if is_exact
-    and answer.probability >= _LIKELY
-    and _is_from_gold(question, answer, answerer.table)
+    and answer['probability'] >= _LIKELY
+    and _is_from_gold(question, answer, table)
   ]
-  right.sort(key=lambda pair: _rank(pair[0], pair[1], answerer.table))
+  right.sort(key=lambda pair: _rank(pair[0], pair[1], table))
   chosen: list[Question] = []
   for differs in (_differs_in_all, _differs_in_article):
     for question, _ in right:
@@ -111,27 +117,39 @@ def _masked(
       break
 
 
+def _read(path: str, asked: Sequence[Question]) -> list[_Answer]:
+  """Returns the answer to each question; UserError if one is missing."""
+  found = {row.get('question'): row for _, row in json_records.read_lines(path)}
+  for question in asked:
+    if not _FIELDS.issubset(found.get(question.question, ())):
+      raise errors.UserError(
+        f'--predictions must have the answer to {question.question!r}. Found '
+        f'none in {path}. Give --predictions of bin.calibrate.'
+      )
+  return [found[question.question] for question in asked]
+
+
 def _is_from_gold(
-  question: Question, answer: answer_lib.Answer, table: block_table.BlockTable
+  question: Question, answer: _Answer, table: block_table.BlockTable
 ) -> bool:
   """Whether an answer is not refused, and from the question's article."""
-  if answer.is_refused or not answer.evidence:
+  if answer['is_refused'] or not answer['evidence']:
     return False
-  articles = table.article_ids([answer.evidence[0].block_id])
+  articles = table.article_ids([answer['evidence'][0]['block_id']])
   return not question.gold_id or articles == [question.gold_id]
 
 
 def _rank(
-  question: Question, answer: answer_lib.Answer, table: block_table.BlockTable
+  question: Question, answer: _Answer, table: block_table.BlockTable
 ) -> tuple[Any, ...]:
   text = question.question
   is_plain = text[:1].isupper() and text.endswith('?')
-  block_id = answer.evidence[0].block_id
+  block_id = answer['evidence'][0]['block_id']
   return (
     not is_plain or len(text) > _LONGEST,
-    -round(answer.probability, 1),
+    -round(answer['probability'], 1),
     not text.isascii(),  # Most visitors read no accents.
-    any(map(str.isdigit, answer.prediction)),
+    any(map(str.isdigit, answer['prediction'])),
     -len(table.article_blocks(block_id)),
     len(text),
   )

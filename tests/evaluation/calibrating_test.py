@@ -55,6 +55,19 @@ class FitTest(absltest.TestCase):
     refused = (probability < fitted.threshold)[right].mean()
     self.assertBetween(refused, 0.045, 0.05)
 
+  def test_calibrated_answers_are_refused_below_the_threshold(self):
+    signals = calibration_lib.Signals(2.0, -1.0, 0.0)
+    answers = [
+      answer_lib.Answer('', 'a', 0.0, [], 0.3, signals=signals),
+      answer_lib.Answer('', '', None, []),
+    ]
+    found = calibration_lib.Calibration(0.0, 1.0, -1.0, 0.0, threshold=0.5)
+    first, spanless = calibrating.calibrated(answers, found)
+    self.assertAlmostEqual(first.probability, 1 / (1 + np.exp(-3)))
+    self.assertFalse(first.is_refused)
+    self.assertEqual(spanless.probability, 0.0)
+    self.assertTrue(spanless.is_refused)
+
   def test_answers_of_one_kind_are_a_user_error(self):
     answers, questions = _asked(50)
     rows = [i for i, each in enumerate(questions) if each.is_impossible]

@@ -1,12 +1,12 @@
 """Tests for realm_tf.evaluation.example_choice."""
 
+import json
 from types import SimpleNamespace
 
 from absl.testing import absltest
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.answering import answer as answer_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import example_choice
 from tests import tiny
@@ -15,29 +15,12 @@ from tests import tiny
 _ARTICLES = ['peru', 'peru', 'peru', 'chad', 'oman', 'fiji', 'mali']
 
 
-class _Answerer:
-  """Gives answers by question: (text, block, probability)."""
-
-  table = SimpleNamespace(
-    article_ids=lambda ids: [_ARTICLES[i] for i in ids],
-    article_blocks=lambda block_id: np.flatnonzero(
-      [each == _ARTICLES[block_id] for each in _ARTICLES]
-    ),
-  )
-
-  def __init__(self, answers):
-    self._answers = answers
-
-  def answer(self, questions, top_k):
-    assert top_k == 1
-    return [self._one(question) for question in questions]
-
-  def _one(self, question):
-    text, block_id, probability = self._answers[question]
-    evidence = answer_lib.Evidence(
-      block_id, 'title', text, 0, len(text), text, 1.0, 1.0, text
-    )
-    return answer_lib.Answer(question, text, 1.0, [evidence], probability)
+_TABLE = SimpleNamespace(
+  article_ids=lambda ids: [_ARTICLES[i] for i in ids],
+  article_blocks=lambda block_id: np.flatnonzero(
+    [each == _ARTICLES[block_id] for each in _ARTICLES]
+  ),
+)
 
 
 def _question(text, article, relation, answers=('yes',)):
@@ -47,11 +30,23 @@ def _question(text, article, relation, answers=('yes',)):
 
 
 class QuestionsTest(absltest.TestCase):
-  def _choose(self, *rows):
+  def _choose(self, *rows, questions=()):
     """Rows are (question, article, relation, answer, block, probability)."""
-    questions = [_question(*row[:3]) for row in rows]
-    answers = {row[0]: row[3:] for row in rows}
-    return example_choice.questions(_Answerer(answers), questions)
+    questions = [*questions, *(_question(*row[:3]) for row in rows)]
+    lines = [
+      json.dumps(
+        {
+          'question': row[0],
+          'prediction': row[3],
+          'probability': row[5],
+          'is_refused': row[5] < 0.1,
+          'evidence': [{'block_id': row[4]}],
+        }
+      )
+      for row in rows[::-1]
+    ]
+    path = self.create_tempfile(content='\n'.join(lines)).full_path
+    return example_choice.questions(path, questions, _TABLE)
 
   def test_leaves_out_wrong_and_unlikely_answers_and_other_articles(self):
     chosen = self._choose(
@@ -84,13 +79,17 @@ class QuestionsTest(absltest.TestCase):
 
   def test_are_at_most_six_and_have_answers(self):
     rows = [
-      (f'Q{i}?', f'{i}', f'{i}', 'yes', 0, 0.9) for i in range(8)
+      (f'Q{i}?', '', '', 'yes', 0, 0.9) for i in range(8)
     ]  # fmt: skip
-    questions = [_question(row[0], '', '') for row in rows]
-    questions.insert(0, _question('None?', '', '', ()))
-    answers = {row[0]: row[3:] for row in rows}
-    chosen = example_choice.questions(_Answerer(answers), questions)
+    chosen = self._choose(*rows, questions=[_question('None?', '', '', ())])
     self.assertLen(chosen, 6)
+
+  def test_a_question_without_a_prediction_is_a_mistake(self):
+    with self.assertRaisesRegex(errors.UserError, "answer to 'Other"):
+      self._choose(
+        ('Oman?', 'oman', 'c', 'yes', 4, 0.97),
+        questions=[_question('Other?', 'oman', 'd')],
+      )
 
 
 class SentencesTest(absltest.TestCase):
