@@ -111,12 +111,16 @@ def results(
 ) -> runner.Output:
   """Adds the file `name`: a table of each sequence of evaluations."""
   tables = [table for table in tables if table]
+  folder = os.path.join(recipe.run_dir, 'eval')
   return recipe.stage(
     name,
     'results_table',
     needs=[evaluation for table in tables for evaluation in table],
     run_dir=recipe.run_dir,
-    rows=[','.join(map(os.path.basename, table)) for table in tables],
+    rows=[
+      ','.join(os.path.relpath(path, folder) for path in table)
+      for table in tables
+    ],
     output=runner.OUTPUT,
     **flags,
   )

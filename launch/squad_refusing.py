@@ -8,19 +8,17 @@ such as RUN_DIR/gold of launch.own_text. The articles of the questions that did,
 
 The reader goes on in two ways: `before`, on answerable questions, with raw
 probabilities; and `after`, on the same ones and half as many without an answer,
-with null spans, and calibrated on dev. A MiniLM takes about 50 minutes of a
-core: 30 for 10,000 questions with two blocks, 20 for 10,200 answers from five.
+with null spans, and calibrated on dev. report.html has the figures. A MiniLM
+takes about 50 minutes of a core: 30 for 10,000 questions with two blocks, 20
+for 10,200 answers from five.
 """
 
-import json
 from typing import Any
 
 from . import common
 from . import own_text
 from . import runner
-from . import squad_taken_out
-
-import numpy as np
+from . import squad_stages
 
 from realm_tf.config import config_files
 
@@ -41,19 +39,10 @@ _WITH_NULLS = {
   'finetuning': {'optimizer': {'num_steps': 375}, 'null_spans': True}
 }
 _SEARCH: dict[str, Any] = {'sparse_weight': 1.0, 'num_read': 5}
-_SIZES = {
-  'train': squad_taken_out.Sizes(40, 1 / 3, 4000, 2000),
-  'dev': squad_taken_out.Sizes(14, 1 / 2, 600, 600),
-  'test': squad_taken_out.Sizes(28, 1 / 2, 2250, 2250),
-}
-_FIELDS = {  # Field of metrics.json -> its name.
-  'auroc': 'AUROC, answerable and taken out',
-  'coverage@80': 'coverage at 80 % accuracy',
-  'coverage@90': 'coverage at 90 % accuracy',
-  'risk_coverage_area': 'area under risk by coverage',
-  'expected_calibration_error': 'calibration error',
-  'refused_answerable': 'refused, of answerable',
-  'refused_impossible': 'refused, of taken out',
+_SPLITS = {  # Name -> --split of bin.take_out; input 1 is val.
+  'train': f'0:40:{1 / 3}:4000:2000',
+  'dev': '1:14:0.5:600:600',
+  'test': '1:28:0.5:2250:2250',
 }
 
 
@@ -65,8 +54,8 @@ def stages(
   start = runner.Input(model)
   texts, corpus = _texts(recipe, config, model, squad_open, trained_on)
   train, dev, test = (
-    [texts / f'{name}{kind}.jsonl' for kind in squad_taken_out.KINDS]
-    for name in _SIZES
+    [texts / f'{name}{kind}.jsonl' for kind in ('', '_taken_out')]
+    for name in _SPLITS
   )
   jobs = common.Jobs(
     recipe,
@@ -88,14 +77,22 @@ def stages(
     cost=150,
     **_SEARCH,
   )
+  evaluations = [
+    jobs.evaluate(trained.stage, model_dir=trained, cost=450)
+    for trained in (before, after)
+  ]
+  table = common.results(
+    recipe,
+    'results.json',
+    [[evaluation / 'test' for evaluation in evaluations]],
+    questions=test[0],
+  )
   recipe.stage(
     'report.html',
     'report',
     run_dir=[before, after],
-    eval_dir=[
-      jobs.evaluate(trained.stage, model_dir=trained, cost=450)
-      for trained in (before, after)
-    ],
+    eval_dir=evaluations,
+    results=table,
     output=runner.OUTPUT,
   )
 
@@ -104,20 +101,14 @@ def _texts(
   recipe: runner.Recipe, config: Any, model: str, folder: str, trained_on: str
 ) -> tuple[runner.Output, runner.Output]:
   """Adds the files of questions, and the corpus of the other paragraphs."""
-  corpora, questions = (
-    [
-      runner.Input(f'{folder}/{part}_{kind}.jsonl.gz')
-      for part in ('train', 'val')
-    ]
-    for kind in ('corpus', 'qa')
-  )
+  corpora, questions = squad_stages.texts(folder)
   texts = recipe.stage(
     'split',
-    squad_taken_out.divide,
-    corpora=corpora,
+    'take_out',
+    input=corpora,
     questions=questions,
+    split=[f'{name}:{sizes}' for name, sizes in _SPLITS.items()],
     trained_on=runner.Input(trained_on),
-    sizes=_SIZES,
     seed=config.seed,
     output_dir=runner.OUTPUT,
   )
@@ -132,46 +123,8 @@ def _texts(
   return texts, corpus
 
 
-def summary(run_dir: str) -> str:
-  """Returns a table of both models on the test, in percent."""
-  folders = [f'{run_dir}/eval/{name}' for name in ('before', 'after')]
-  found = []
-  for folder in folders:
-    with open(f'{folder}/metrics.json') as file:
-      found.append(json.load(file))
-  exact = [
-    np.array([100.0 * row['exact_match'] for row in squad_taken_out.rows(path)])
-    for path in (f'{folder}/test/predictions.jsonl' for folder in folders)
-  ]
-  lost = [
-    squad_taken_out.share_given(
-      f'{run_dir}/split/test_taken_out.jsonl',
-      f'{folder}/test_taken_out/predictions.jsonl',
-    )
-    for folder in folders
-  ]
-  change = exact[1] - exact[0]
-  wide = 1.96 * change.std() / len(change) ** 0.5
-  impossible = found[0]['num_impossible']
-  lines = [
-    f'{len(change):,} answerable questions, and {impossible:,} whose paragraph '
-    'is taken out, in percent:',
-    f'{"":<40}{"before":>9}{"after":>9}',
-    _line('exact match of answerable', *map(np.mean, exact)),
-    _line('lost answer given, which counts as wrong', *lost),
-    *(_line(name, *(f[key] for f in found)) for key, name in _FIELDS.items()),
-    f'Exact match changes by {change.mean():+.1f} '
-    f'({change.mean() - wide:+.1f} to {change.mean() + wide:+.1f}).',
-  ]
-  return '\n'.join(lines)
-
-
-def _line(name: str, *cells: float) -> str:
-  return f'{name:<40}' + ''.join(f'{cell:9.1f}' for cell in cells)
-
-
 def main():
-  runner.main(__doc__, stages, summary)
+  runner.main(__doc__, stages, common.printed_tables)
 
 
 if __name__ == '__main__':

@@ -31,11 +31,7 @@ class SquadOpen(common.Jobs):
     costs: Mapping[str, float] = types.MappingProxyType({}),
     **blocks: Any,
   ):
-    texts = [
-      runner.Input(f'{folder}/{part}.jsonl.gz')
-      for part in ('train_corpus', 'val_corpus', 'train_qa', 'val_qa')
-    ]
-    self.texts, (self.train_qa, self.val_qa) = texts[:2], texts[2:]
+    self.texts, (self.train_qa, self.val_qa) = texts(folder)
     self.config = recipe.config(config)
     source = runner.Input(f'hf:{model}')
     self.start = recipe.stage(
@@ -54,3 +50,14 @@ class SquadOpen(common.Jobs):
       measuring={'questions': self.val_qa, 'recall_at': '1,5,20'},
       costs=costs,
     )
+
+
+def texts(folder: str) -> list[list[runner.Input]]:
+  """Returns the paragraphs, then the questions, of train and of val."""
+  return [
+    [
+      runner.Input(f'{folder}/{part}_{kind}.jsonl.gz')
+      for part in ('train', 'val')
+    ]
+    for kind in ('corpus', 'qa')
+  ]
