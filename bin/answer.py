@@ -28,7 +28,6 @@ _JSON = flags.DEFINE_bool(
 )
 answer_flags.define_search()
 corpus_flags.define_retriever()
-flags.mark_flag_as_required('model_dir')
 
 
 def main(_):

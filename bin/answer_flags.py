@@ -55,13 +55,14 @@ launcher.check_flags(
 )
 
 
-def define_search(define: Callable[..., Any] = flags.DEFINE_float) -> None:
-  """Defines the flags of binaries that search and read themselves.
+def define_search() -> None:
+  """Defines the flags of binaries that search with a model, and read."""
+  _define_search(flags.DEFINE_float)
+  flags.mark_flag_as_required(MODEL_DIR.name)
 
-  Args:
-    define: `flags.DEFINE_multi_float` for several weights.
-  """
-  define(
+
+def _define_search(define_weight: Callable[..., Any]) -> None:
+  define_weight(
     'sparse_weight',
     0.0,
     "Weight of BM25's scores, added to the embeddings' scores. Try 0.5.",
@@ -83,8 +84,9 @@ def define_search(define: Callable[..., Any] = flags.DEFINE_float) -> None:
   )
 
 
-def check_retriever() -> None:
-  """Checks --retriever of bin.evaluate against the other flags."""
+def define_searches() -> None:
+  """Defines the flags of bin.evaluate: several weights, and maybe no model."""
+  _define_search(flags.DEFINE_multi_float)
   launcher.check_flags(
     lambda model_dir, retriever: model_dir or retriever in names.BY_WORDS,
     '--model_dir must be given, unless --retriever is a search by words.',

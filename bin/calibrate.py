@@ -1,7 +1,7 @@
 r"""Fits the probability that an answer is right, on development questions.
 
   python -m bin.calibrate --model_dir=runs/qa --corpus_dir=runs/corpus \
-      --questions=dev.jsonl --questions=impossible_dev.jsonl --risk=0.1
+      --questions=dev.jsonl --questions=impossible_dev.jsonl
 
 Writes calibration.json into --model_dir, for these --sparse_weight,
 --retriever, --num_read and --answer_by: answers of this search have the fitted
@@ -23,22 +23,11 @@ from realm_tf.answering import loading
 from realm_tf.evaluation import calibrating
 from realm_tf.rundir import json_files
 
-_RISK = flags.DEFINE_float(
-  'risk', 0.1, 'Share of wrong answers among those given.', 0.0, 1.0
-)
-_MOST_REFUSED = flags.DEFINE_float(
-  'most_refused',
-  0.05,
-  'Most answerable questions to refuse, as a share; above --risk if need be.',
-  0.0,
-  1.0,
-)
 _PREDICTIONS = flags.DEFINE_string(
   'predictions', None, 'File for the answers, with their fitted probability.'
 )
 answer_flags.define_search()
 corpus_flags.define_retriever()
-flags.mark_flag_as_required('model_dir')
 flags.mark_flag_as_required('questions')
 launcher.check_flags(
   lambda reader_dir: not reader_dir,
@@ -52,9 +41,7 @@ def main(_):
   (answerer,) = answer_flags.load([flags.FLAGS.sparse_weight])
   loading.require_reader(answerer.reader, model_dir)
   answers = answerer.answer([each.question for each in questions], 1)
-  found = calibrating.fit(
-    answers, questions, risk=_RISK.value, most_refused=_MOST_REFUSED.value
-  )
+  found = calibrating.fit(answers, questions)
   setting = loading.setting_of(answer_flags.choices(), answerer.finetuning)
   calibration.write(found, setting, model_dir)
   if _PREDICTIONS.value:

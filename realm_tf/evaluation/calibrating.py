@@ -21,8 +21,8 @@ def fit(
   answers: Sequence[answer_lib.Answer],
   questions: Sequence[questions_lib.Question],
   *,
-  risk: float,
-  most_refused: float,
+  risk: float = 0.1,
+  most_refused: float = 0.05,
 ) -> calibration_lib.Calibration:
   """Fits a logistic regression of the answers' signals (Platt 2000).
 

@@ -33,7 +33,6 @@ class Job(NamedTuple):
   init_from: initial_params.InitFrom = initial_params.NOTHING
   devices: Optional[tf.distribute.Strategy] = None  # None: one device.
   resume: bool = False
-  profile_steps: Optional[tuple[int, int]] = None  # First and last.
 
   @property
   def strategy(self) -> tf.distribute.Strategy:

@@ -1,4 +1,4 @@
-"""Runs a trainer: logs, checkpoints, preemption, profile.
+"""Runs a trainer: logs, checkpoints, preemption.
 
 A checkpoint holds parameters, optimizer, step and skipped steps. Batches and
 dropout are functions of seed and step, so a resumed run has the same losses as
@@ -81,8 +81,6 @@ class Loop(Generic[Trainer]):
       steps_per_loop=self._steps_to_next_row,
       summary_dir=summary_dir if job.is_chief else None,
     )
-    if job.profile_steps and job.is_chief:
-      trainer.before_steps.append(_profiler(*job.profile_steps, summary_dir))
 
   @property
   def step(self) -> int:
@@ -204,22 +202,6 @@ def _short(row: metrics_log.Row) -> str:
   """Returns the few metrics of the progress bar."""
   names = ('loss', 'accuracy', 'marginal_retrieval_utility', 'exact_match')
   return ', '.join(f'{name} {row[name]:.3g}' for name in names if name in row)
-
-
-def _profiler(first: int, last: int, directory: str) -> Callable[[int], None]:
-  """Returns a callback that profiles steps `first` to `last`."""
-  is_on = False
-
-  def before_step(step: int) -> None:
-    nonlocal is_on
-    if step == first:
-      tf.profiler.experimental.start(directory)
-      is_on = True
-    elif is_on and step > last:
-      tf.profiler.experimental.stop()
-      is_on = False
-
-  return before_step
 
 
 @contextlib.contextmanager

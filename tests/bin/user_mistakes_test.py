@@ -54,8 +54,6 @@ def _cases(files):
   yield 'pretrain', {'queries_dir': files.corpus}, files.corpus
   yield 'pretrain', {'corpus_dir': other}, 'corpus_fingerprint'
   yield 'pretrain', {'corpus_dir': files.queries}, files.queries
-  for name in ('pretrain', 'warm_start', 'finetune'):
-    yield name, {'profile_steps': '9,x'}, '--profile_steps'
   several = {'worker_hosts': 'a:1,b:2', 'task_index': '2'}
   several['distribution_strategy'] = 'multi_worker_mirrored'
   yield 'warm_start', several, '--task_index'
