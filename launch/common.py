@@ -10,7 +10,6 @@ from typing import Any
 from . import runner
 
 from realm_tf import config as config_lib
-from realm_tf import errors
 from realm_tf.config import config_files
 
 
@@ -124,19 +123,6 @@ def results(
     output=runner.OUTPUT,
     **flags,
   )
-
-
-def names_of(flag: str, given: str, known: Iterable[str]) -> list[str]:
-  """Returns the names of --`flag`, as a,b; 'all' are the known ones."""
-  known = list(known)
-  names = known if given == 'all' else [n for n in given.split(',') if n]
-  for name in names:
-    if name not in known:
-      raise errors.UserError(
-        f'--{flag} must be some of {", ".join(known)}. Found {name}. Correct '
-        f'it, or leave --{flag} out.'
-      )
-  return names
 
 
 def printed_tables(run_dir: str) -> str:

@@ -5,8 +5,10 @@ r"""A small version of the paper's Table 1: REALM and its rivals.
 
 RUN_DIR is a finished run of the first argument: quickstart.py or tables.py.
 TRAIN and TEST are questions; each TEST makes a table. --rows makes only these
-rows. --name, of all results, tells tables with other TRAIN questions apart.
-RUN_DIR/table1.html has all tables and curves.
+rows: of the table, or own_reader, REALM with its own reader, or the name of
+another pre-training in RUN_DIR, such as realm_best. --name, of all results,
+tells tables with other TRAIN questions apart. RUN_DIR/table1.html has all
+tables and curves.
 """
 
 import os
@@ -19,18 +21,24 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
 
-# Row -> retriever.
+# Row -> its embedders in the finished run, and its retriever.
 _ROWS = {
-  'realm': 'model',
-  'orqa': 'model',
-  'bm25': 'bm25',
-  'tfidf': 'tfidf',
-  'hard_em': 'bm25',
-  't5': 'none',
+  'realm': ('realm', 'model'),
+  'orqa': ('ict', 'model'),
+  'bm25': ('ict', 'bm25'),
+  'tfidf': ('ict', 'tfidf'),
+  'hard_em': ('ict', 'bm25'),
+  't5': ('', 'none'),
   # The next two rows need a corpus of make_blocks --links.
-  'graph': 'bm25_graph',
-  'path': 'path',
+  'graph': ('ict', 'bm25_graph'),
+  'path': ('realm', 'path'),
 }
+_OWN_READER = 'own_reader'
+
+
+def _row(row: str) -> tuple[str, str]:
+  name = 'realm' if row == _OWN_READER else row
+  return _ROWS.get(name, (name, 'model'))
 
 
 def _model(
@@ -54,19 +62,22 @@ def _model(
     return jobs.train(
       f'{name}_t5', 'train_closed_book', config, init_from=words, **flags
     )
-  flags['model_of'] = realm = _finished(recipe, 'realm')
-  embedders = realm if row == 'realm' else _finished(recipe, 'ict')
+  before, retriever = _row(row)
+  flags['model_of'] = embedders = _finished(recipe, before)
+  reader = _finished(recipe, 'span_reader' if has_spans else 'start')
+  if row == _OWN_READER:
+    reader = embedders
   if row == 'path':
     embedders = jobs.train(
-      f'{name}_paths', 'train_path', config, init_from=realm, **flags
+      f'{name}_paths', 'train_path', config, init_from=embedders, **flags
     )
   return jobs.train(
     f'{name}_{row}',
     'finetune',
     config,
-    retriever=_ROWS[row],
+    retriever=retriever,
     init_from=embedders,
-    reader_init_from=_finished(recipe, 'span_reader' if has_spans else 'start'),
+    reader_init_from=reader,
     **flags,
   )
 
@@ -92,7 +103,6 @@ def stages(
   name: str = 'table1',
 ) -> None:
   """Adds the trainings of --rows, a table of each TEST, and a page."""
-  chosen = common.names_of('rows', rows, _ROWS)
   config = recipe.config(config_files.load(launch_file))
   jobs = common.Jobs(
     recipe,
@@ -103,7 +113,7 @@ def stages(
   questions = runner.Input(train)
   models = {
     row: _model(jobs, config, row, questions=questions, name=name)
-    for row in chosen
+    for row in (_ROWS if rows == 'all' else rows.split(','))
   }
   tables = []
   for test_file in test.split(','):
@@ -113,7 +123,7 @@ def stages(
       jobs.evaluate(
         f'{name}_{row}_{end}',
         model_dir=model,
-        retriever=_ROWS[row],
+        retriever=_row(row)[1],
         questions=questions,
       )
       for row, model in models.items()

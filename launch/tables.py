@@ -1,15 +1,15 @@
-r"""Small versions of the paper's Tables 1 and 2: the gain of each part.
+r"""A small version of the paper's Table 2: the gain of each part.
 
   python -m launch.tables MODEL SQUAD_OPEN RUN_DIR [--rows=realm,ict] \
-      [--tuned=realm] [--keep_head] [--articles=FILE]
+      [--keep_head] [--articles=FILE]
 
 MODEL is a Hugging Face BERT directory; SQUAD_OPEN holds {train,val}_{corpus,
 qa}.jsonl.gz, as for launch/open_squad.py. Z is all paragraphs. X is their
 sentences; in row realm_other_text, the sentences of --articles. No row sees a
-question before fine-tuning. --rows makes only these rows; all are compared with
-the first. --tuned fine-tunes only these; `--tuned=` none. --keep_head keeps
-MODEL's pooling: after few layers [CLS] is nearly the same for all texts. --set
-changes no setting that defines a row or its reader.
+question: launch/table1.py fine-tunes them. --rows makes only these rows; all
+are compared with the first. --keep_head keeps MODEL's pooling: after few layers
+[CLS] is nearly the same for all texts. --set changes no setting that defines a
+row or its reader.
 """
 
 from typing import Any
@@ -20,6 +20,7 @@ from . import squad_stages
 from . import variants
 
 from realm_tf import config
+from realm_tf import errors
 from realm_tf.config import config_files
 
 # The sizes of the encoders are the imported model's (--model_of).
@@ -165,8 +166,8 @@ class _Tables(squad_stages.SquadOpen):
       queries_dir=queries,
     )
 
-  def evaluate_before(self, row: str) -> runner.Output:
-    """Adds a row's evaluation before any question."""
+  def evaluate_row(self, row: str) -> runner.Output:
+    """Adds a row's evaluation."""
     name, retriever = _ROWS[row]
     model = self.embedders(name)
     # REALM has the refresher's index.
@@ -179,24 +180,6 @@ class _Tables(squad_stages.SquadOpen):
       queries_dir=self._queries,
       held_out_share=self.config.held_out.share,
     )
-
-  def evaluate_tuned(self, row: str) -> runner.Output:
-    """Adds a row's training on questions, and its evaluation."""
-    name, retriever = _ROWS[row]
-    embedders = self.embedders(name)
-    # Masked words make a reader forget how to read, the more, the higher the
-    # learning rate, so other rows read with the encoder itself.
-    reader = embedders if row == 'realm' else self.start
-    model = self.train(
-      f'qa_{row}',
-      'finetune',
-      self.config,
-      retriever=retriever,
-      init_from=embedders,
-      reader_init_from=reader,
-      questions=self.train_qa,
-    )
-    return self.evaluate(row, model_dir=model, retriever=retriever, num_read=5)
 
   def train(self, name: str, *arguments: Any, **flags: Any) -> runner.Output:
     # Trained embedders, the encoder's, keep their head.
@@ -211,31 +194,23 @@ def stages(
   squad_open: str,
   *,
   rows: str = 'all',
-  tuned: str = 'all',
   keep_head: bool = False,
   articles: str = '',
 ) -> None:
-  """Adds the stages of --rows, a table of each kind of evaluation, a page."""
+  """Adds the stages of --rows, and their table."""
   known = [row for row in _ROWS if articles or row != 'realm_other_text']
-  chosen = common.names_of('rows', rows, known)
-  to_tune = common.names_of('tuned', tuned, chosen)
+  chosen = known if rows == 'all' else rows.split(',')
+  if not set(chosen).issubset(known):
+    raise errors.UserError(
+      f'--rows must be some of {", ".join(known)}. Found {rows}. Correct it, '
+      'or leave --rows out.'
+    )
   head = [] if keep_head else _NEW_HEAD
   tables = _Tables(recipe, model, squad_open, articles=articles, head=head)
   for row in chosen:  # First, because they need not wait for ICT's index.
     tables.embedders(_ROWS[row][0])
-  before = [tables.evaluate_before(row) for row in chosen]
-  after = [tables.evaluate_tuned(row) for row in to_tune]
-  results = common.results(
-    recipe, 'results.json', [before, after], questions=tables.val_qa
-  )
-  if to_tune:
-    recipe.stage(
-      'tables.html',
-      'report',
-      run_dir=[recipe.stages[f'qa_{row}'].output for row in to_tune],
-      results=results,
-      output=runner.OUTPUT,
-    )
+  evaluations = [tables.evaluate_row(row) for row in chosen]
+  common.results(recipe, 'results.json', [evaluations], questions=tables.val_qa)
 
 
 def main():

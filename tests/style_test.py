@@ -64,7 +64,7 @@ _LINES = {
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1726,
   'tests': 38773,
-  'docs': 3561,
+  'docs': 3560,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 

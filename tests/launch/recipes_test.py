@@ -104,18 +104,15 @@ class RecipesTest(parameterized.TestCase):
   def test_rows_share_stages(self):
     stages = _tables(rows='realm,ict,bm25')
     trainings = [s.name for s in stages.values() if s.config is not None]
-    self.assertCountEqual(
-      trainings, ['ict', 'reader', 'realm', 'qa_realm', 'qa_ict', 'qa_bm25']
-    )
+    self.assertCountEqual(trainings, ['ict', 'reader', 'realm'])
     # BM25 needs no index, and REALM has the refresher's.
     indexes = [n for n, s in stages.items() if s.action == 'build_index']
     self.assertEqual(indexes, ['index_ict'])
     self.assertIn('index_ict', stages['evaluate_ict_before'].needs)
 
   def test_rows_train_no_more_than_they_need(self):
-    stages = _tables(rows='encoder', tuned='')
+    stages = _tables(rows='encoder')
     self.assertEmpty([s for s in stages.values() if s.config is not None])
-    self.assertNotIn('tables.html', stages)
 
   def test_a_row_keeps_its_settings_and_takes_the_others_from_set(self):
     stages = _tables(
@@ -150,7 +147,7 @@ class RecipesTest(parameterized.TestCase):
   def test_only_embedders_of_trained_retrievers_keep_their_head(self):
     new = 'model.embedder.head=cls'
     for keep_head, expected in (
-      (False, {'ict', 'reader', 'realm', 'qa_realm'}),
+      (False, {'ict', 'reader', 'realm'}),
       (True, set()),
     ):
       stages = _tables(
@@ -188,19 +185,33 @@ class RecipesTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'Found no /run/corpus'):
       _stages(table1, *_TABLE1)
 
-  @parameterized.parameters(
-    (tables, ('/model', '/squad'), {'rows': 'realm,realm_bset'}),
-    (tables, ('/model', '/squad'), {'rows': 'ict', 'tuned': 'realm'}),
-    (tables, ('/model', '/squad'), {'rows': 'realm_other_text'}),
-    (table1, _TABLE1, {'rows': 'drqa'}),
-  )
-  def test_an_unknown_row_is_a_mistake(self, recipe, arguments, flags):
-    flag, given = list(flags.items())[-1]
+  def test_table1_takes_other_trainings_and_readers_of_the_run(self):
+    run_dir = self._finished_run()
+    stages = _stages(
+      table1, *_TABLE1, run_dir=run_dir, rows='ict,own_reader,orqa'
+    )
+    flags = {
+      name: [
+        os.path.basename(stages[f'table1_{name}'].flags[flag])
+        for flag in ('init_from', 'reader_init_from')
+      ]
+      for name in ('ict', 'own_reader', 'orqa')
+    }
+    self.assertEqual(flags['ict'], flags['orqa'])
+    self.assertEqual(flags['ict'], ['ict', 'start'])
+    self.assertEqual(flags['own_reader'], ['realm', 'realm'])
+
+  @parameterized.parameters('realm,realm_bset', 'realm_other_text')
+  def test_an_unknown_row_is_a_mistake(self, rows):
     with self.assertRaisesRegex(
-      errors.UserError,
-      rf'--{flag} must be some of \w+.* Found {given.split(",")[-1]}\. ',
+      errors.UserError, rf'--rows must be some of \w+.* Found {rows}\. '
     ):
-      _stages(recipe, *arguments, **flags)
+      _tables(rows=rows)
+
+  def test_a_row_of_table1_is_in_the_finished_run(self):
+    run_dir = self._finished_run()
+    with self.assertRaisesRegex(errors.UserError, 'Found no .*/drqa'):
+      _stages(table1, *_TABLE1, run_dir=run_dir, rows='drqa')
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""Runs a row of launch/tables.py, from a BERT and SQuAD's files to its page."""
+"""Runs a row of launch/tables.py, from a BERT and SQuAD to its table."""
 
 import gzip
 import json
@@ -32,13 +32,6 @@ _BERT = {
   'max_position_embeddings': 200,
   'layer_norm_eps': 1e-12,
 }
-_SETTINGS = (
-  'held_out.share=0.5',
-  'finetuning.optimizer.num_steps=2',
-  'finetuning.optimizer.warmup_steps=1',
-  'finetuning.batch_size=2',
-  'finetuning.num_searched=5',
-)
 
 
 def _write_bert(directory):
@@ -75,7 +68,7 @@ def _write_squad(directory):
 
 
 class TablesRunTest(absltest.TestCase):
-  def test_makes_a_table_and_a_page_of_a_row(self):
+  def test_makes_a_table_of_a_row(self):
     directory = pathlib.Path(self.create_tempdir().full_path)
     _write_bert(directory / 'bert')
     _write_squad(directory / 'squad')
@@ -86,13 +79,11 @@ class TablesRunTest(absltest.TestCase):
       str(directory / 'bert'),
       str(directory / 'squad'),
       rows='encoder',
-      overrides=_SETTINGS,
+      overrides=['held_out.share=0.5'],
     )
-    before, after = json.loads((run_dir / 'results.json').read_text())['tables']
+    [before] = json.loads((run_dir / 'results.json').read_text())['tables']
     self.assertEqual(before[0]['system'], 'encoder_before')
     self.assertIn('span_recall@5', before[0])
-    self.assertIn('exact_match', after[0])
-    self.assertIn('encoder', (run_dir / 'tables.html').read_text())
     printed = common.printed_tables(str(run_dir)).splitlines()
     self.assertRegex(printed[0], r' *system +span_recall@1 ')
     self.assertRegex(printed[1], r'encoder_before +\d')
