@@ -31,6 +31,7 @@ from realm_tf.world import asking
 from realm_tf.world import foreign
 from realm_tf.world import generation
 from realm_tf.world import missing
+from realm_tf.world import practice
 from realm_tf.world import two_hops
 
 _OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
@@ -81,6 +82,8 @@ def main(_):
   world.questions.update(again)
   for kind in (two_hops, missing, foreign):
     world.questions.update(kind.ask_splits(world))
+  articles, world.questions['practice'] = practice.practise(world)
+  generation.write_articles(articles, _path('practice_articles'))
   generation.write_articles(world.articles, _path('articles'))
   generation.write_sentences(world.statements, _path('statements'))
   generation.write_sentences(world.sentences, _path('sentences'))

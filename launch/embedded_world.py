@@ -25,6 +25,7 @@ class World(common.Jobs):
   """
 
   corpus: runner.Output
+  practice: runner.Output  # With invented countries, which questions train.
 
   def __init__(
     self, recipe: runner.Recipe, config: config_lib.ExperimentConfig
@@ -46,6 +47,13 @@ class World(common.Jobs):
       links='titles',
       **self._blocks,
     )
+    self.practice = recipe.stage(
+      'practice',
+      'make_blocks',
+      input=folder / 'practice_articles.jsonl',
+      vocab_file=corpus / 'vocab.txt',
+      **self._blocks,
+    )
     measuring = {'questions': self.questions('test', *WORDINGS)}
     super().__init__(recipe, corpus, learning={}, measuring=measuring)
 
@@ -58,20 +66,40 @@ class World(common.Jobs):
     """Returns the files of questions of a split."""
     return [self.folder / f'{kind}{split}_questions.jsonl' for kind in kinds]
 
-  def train_questions(self, number: int | str) -> runner.Output:
-    """Returns the file of the first `number` questions, or of 'all'."""
-    (questions,) = self.questions('train', '')
-    if number == 'all':
-      return questions
-    return self.recipe.stage(
-      f'{number}_questions',
-      _first_lines,
-      at=f'{number}_questions.jsonl',
-      input=questions,
-      number=number,
-      output=runner.OUTPUT,
-      cost=0,
+  def learn(
+    self,
+    name: str,
+    config: config_lib.ExperimentConfig,
+    number: int | str,
+    **flags: Any,
+  ) -> runner.Output:
+    """Adds a training on the first `number` questions, and a model's index.
+
+    'all' are also the impossible ones.
+    """
+    (asked,) = self.questions('practice', '')
+    questions = [asked, *self.questions('train', *IMPOSSIBLE)]
+    if number != 'all':
+      chosen = self.recipe.stage(
+        f'{number}_questions',
+        _first_lines,
+        at=f'{number}_questions.jsonl',
+        input=asked,
+        number=number,
+        output=runner.OUTPUT,
+        cost=0,
+      )
+      questions = [chosen]
+    model = self.train(
+      name,
+      'finetune',
+      config,
+      corpus_dir=self.practice,
+      questions=questions,
+      **flags,
     )
+    self.index(f'{name}_index', model, cost=5)
+    return model
 
   def calibrate(self, model: runner.Output, **search: Any) -> None:
     """Fits the probabilities of a model's answers, for the flags `search`.

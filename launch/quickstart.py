@@ -86,13 +86,14 @@ CONFIG = config.ExperimentConfig(
 # Training questions -> steps.
 _STEPS: dict[int | str, int] = {1000: 200, 'all': 800}
 _READING: dict[str, Any] = {'num_read': 5, 'answer_by': 'text'}
-# Of the page. Dev questions chose the weight of BM25's scores.
-_SERVED: dict[str, Any] = {'sparse_weight': 2.0, **_READING}
+_WEIGHTS: dict[str, Any] = {'sparse_weight': [0, quickstart_summary.WEIGHT]}
+# Of the page.
+_SERVED = {'sparse_weight': quickstart_summary.WEIGHT, **_READING}
 # Of training on questions; without it, forms never seen are answered worse.
 _DROPOUT_RATE = 0.1
 _SYSTEMS = {  # Name -> its evaluation after N questions.
   'REALM': 'realm_{}/sparse_0',
-  'REALM with BM25': 'realm_{}/sparse_2',
+  'REALM with BM25': f'realm_{{}}/{quickstart_summary.HYBRID}',
   'ICT': 'ict_{}',
   'BM25': 'bm25_{}',
 }
@@ -119,7 +120,7 @@ def stages(recipe: runner.Recipe) -> None:
   searches: dict[str, dict[str, Any]] = {
     'bm25': {'retriever': 'bm25', 'cost': 5},
     'ict': {'model_dir': ict, 'cost': 5},
-    'realm': {'model_dir': model, 'sparse_weight': [0, 2]},
+    'realm': {'model_dir': model, **_WEIGHTS},
   }
   shown = [
     world.evaluate(f'retrieval_{name}', questions=asked, **search)
@@ -137,7 +138,7 @@ def stages(recipe: runner.Recipe) -> None:
     init_from=reader,
     cost=140,
   )
-  _row(world, 'realm', model, realm, spans=spans, sparse_weight=[0, 2])
+  _row(world, 'realm', model, realm, spans=spans, **_WEIGHTS)
   _row(world, 'ict', ict, ict, spans=spans)
   _row(world, 'bm25', ict, ict, spans=spans, retriever='bm25')
   _results(world, realm)
@@ -205,18 +206,15 @@ def _row(
   evaluation |= {'retriever': retriever, **_READING}
   world.evaluate(f'{name}_0', model_dir=before, reader_dir=spans, **evaluation)
   for number, steps in _STEPS.items():
-    changes: dict[str, Any] = {}
-    questions = [world.train_questions(number)]
-    if number == 'all':
-      changes = {'null_spans': True}
-      questions += world.questions('train', *embedded_world.IMPOSSIBLE)
-    qa = world.train(
+    qa = world.learn(
       f'qa_{name}_{number}',
-      'finetune',
       _finetuning(
-        world.recipe, _DROPOUT_RATE, optimizer={'num_steps': steps}, **changes
+        world.recipe,
+        _DROPOUT_RATE,
+        optimizer={'num_steps': steps},
+        null_spans=number == 'all',
       ),
-      questions=questions,
+      number,
       retriever=retriever,
       init_from=trained,
       reader_init_from=spans,
@@ -235,18 +233,18 @@ def _results(world: embedded_world.World, realm: runner.Output) -> None:
   """Adds tables, a report, one changed fact, and the parts of the run."""
   recipe = world.recipe
   qa = recipe.stages['qa_realm_all'].output
-  measured = recipe.stages['evaluate_realm_all'].output / 'sparse_2'
-  best = measured / 'test_questions'
+  best = recipe.stages['evaluate_realm_all'].output / quickstart_summary.HYBRID
   recipe.stage(
     'report',
     'report',
     at='report.html',
     run_dir=[realm, qa],
-    eval_dir=[measured, best],
+    eval_dir=[best, best / 'test_questions'],
     results=[_table(world, words) for words in embedded_world.WORDINGS],
     output=runner.OUTPUT,
   )
-  world.change_fact(qa, best / 'predictions.jsonl', **_SERVED)
+  right = best / 'test_questions/predictions.jsonl'
+  world.change_fact(qa, right, **_SERVED)
   parts: dict[str, Any] = {'corpus_dir': world.corpus, 'pretrained_dir': realm}
   recipe.stage(
     'examples',

@@ -108,11 +108,12 @@ class WorldConfig(fields.Config):
   num_sampled_facts: int = 3
   # At most; test questions are about entities that no other split has.
   num_train_questions: int = 18_000
-  num_dev_questions: int = 500
+  num_dev_questions: int = 1000
   num_test_questions: int = 2000
+  num_invented: int = 600  # Countries that only training reads.
   # About facts that the corpus lacks, and as many about other subjects.
   num_train_impossible: int = 2500
-  num_dev_impossible: int = 300
+  num_dev_impossible: int = 250
   num_test_impossible: int = 500
 
 

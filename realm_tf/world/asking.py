@@ -38,7 +38,7 @@ def ask_splits(
     split: [
       ask(entity, fact, texts[entity.article_id], config.seed, time)
       for (entity, time), fact in sample(
-        dict(_askers(splits[split], split)),
+        dict(askers(splits[split], split)),
         lambda asker, fact: (asker[0].kind, fact.relation),
         limit,
         f'{config.seed}/ask/{split}',
@@ -48,7 +48,7 @@ def ask_splits(
   }
 
 
-def _askers(
+def askers(
   entities: Sequence[gazetteer.Entity], split: str
 ) -> Iterator[tuple[tuple[gazetteer.Entity, int], list[gazetteer.Fact]]]:
   """Yields (entity, number of the asker) and the facts to ask for.

@@ -111,7 +111,7 @@ def _absent_places(world: generation.World) -> dict[str, list[tuple[str, str]]]:
     for city in places.listed
     for name in (city.name, *city.alternatenames)
   }
-  cities = _cities(places, f'{world.config.seed}/{PREFIX}')
+  cities = iter(gazetteer.unlisted_names(places, world.config.seed))
   result = {}
   for split, limit in asking.limits(world.config, 'impossible').items():
     rng = random.Random(f'{world.config.seed}/{PREFIX}places/{split}')
@@ -138,19 +138,6 @@ def _absent_places(world: generation.World) -> dict[str, list[tuple[str, str]]]:
       chosen += itertools.islice(absent, number)
     rng.shuffle(chosen)
   return result
-
-
-def _cities(places: gazetteer.Places, seed: str) -> Iterator[str]:
-  """Yields the names of cities that are not listed, each once."""
-  listed = {city.geonameid for city in places.listed}
-  names = [
-    city.name
-    for city in places.cities
-    if city.geonameid not in listed and gazetteer.is_usable_name(city.name)
-  ]
-  names = list(dict.fromkeys(names))
-  random.Random(seed).shuffle(names)
-  return iter(names)
 
 
 def _invent(split: str, rng: random.Random) -> str:

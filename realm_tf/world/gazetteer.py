@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import functools
 import json
 import pathlib
+import random
 import re
 from typing import Any, NamedTuple
 
@@ -34,7 +35,6 @@ _UNITS = {
   'population': ('people', 'inhabitants'),
   'area': ('square kilometres',),
   'density': ('people', 'people per square kilometre'),
-  'nearest_capital_distance': ('km',),
   'nearest_distance': ('km',),
   'capital_distance': ('km',),
 }
@@ -118,6 +118,19 @@ def load_places(config: config_lib.WorldConfig) -> Places:
   )
   listed = tuple(_select(cities, countries, config))
   return Places(countries, tuple(cities), listed)
+
+
+def unlisted_names(places: Places, seed: int) -> list[str]:
+  """Returns the names of cities without an article, in random order."""
+  listed = {city.geonameid for city in places.listed}
+  names = [
+    city.name
+    for city in places.cities
+    if city.geonameid not in listed and is_usable_name(city.name)
+  ]
+  names = list(dict.fromkeys(names))
+  random.Random(f'{seed}/foreign_').shuffle(names)
+  return names
 
 
 @functools.cache

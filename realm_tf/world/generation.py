@@ -59,7 +59,7 @@ def generate(config: config_lib.WorldConfig) -> World:
     *places.countries.values(),
     *city_facts.city_entities(places, config.seed),
   ]
-  entities = [_with_some_facts(entity, config) for entity in known]
+  entities = [with_some_facts(entity, config) for entity in known]
   articles, statements, sentences = [], [], []
   for entity in entities:
     paragraphs = writing.write_paragraphs(entity, config.seed)
@@ -72,7 +72,7 @@ def generate(config: config_lib.WorldConfig) -> World:
   )
 
 
-def _with_some_facts(
+def with_some_facts(
   entity: gazetteer.Entity, config: config_lib.WorldConfig
 ) -> gazetteer.Entity:
   """Returns the entity with the common facts and a sample of the others."""
