@@ -1,8 +1,8 @@
 """Scores of an answer -> the probability that it is right.
 
-Three log-odds tell how sure reader and retriever are. The product of their
-probabilities is raw. A logistic regression of them is calibrated: fitted on
-development questions (`evaluation.calibrating`), and stored in the model
+Two log-odds and a share tell how sure reader and retriever are. The product of
+their probabilities is raw. A logistic regression of them is calibrated: fitted
+on development questions (`evaluation.calibrating`), and stored in the model
 directory. `xp` is as in `answer_choice`.
 """
 
@@ -25,17 +25,18 @@ _ADVICE = 'Write it again with bin.calibrate.'
 
 
 class Signals(NamedTuple):
-  """Log-odds of an answer, [B] each.
+  """How sure an answer is, [B] each.
 
   Attributes:
-    text: The answer's text against the other spans of the blocks read.
-    null: The null spans against the spans; the least without null spans.
-    unread: The blocks compared but not read against those read, by f(x,z).
+    text: Log-odds of the answer's text against the other spans read.
+    null: Log-odds of null spans against spans; the least without null spans.
+    unread_share: Share of the blocks compared but not read, in the softmax of
+      f(x,z). Its log-odds tell less: all small shares are alike.
   """
 
   text: Any
   null: Any
-  unread: Any
+  unread_share: Any
 
 
 class Setting(NamedTuple):
@@ -51,14 +52,14 @@ class Calibration(NamedTuple):
   """A logistic regression of `Signals`, and the threshold of refusing.
 
   Attributes:
-    text: Coefficient of `Signals.text`; so are `null` and `unread`.
+    text: Coefficient of `Signals.text`; so are `null` and `unread_share`.
     threshold: An answer that is less probable is refused.
   """
 
   intercept: float
   text: float
   null: float
-  unread: float
+  unread_share: float
   threshold: float
 
 
@@ -89,7 +90,7 @@ def signals(
   return Signals(
     _log_odds(share, xp),
     xp.clip(nulls - everything, -_MOST, _MOST),
-    _log_odds(unread, xp),
+    xp.clip(unread, np.float32(0), np.float32(1)),
   )
 
 
@@ -101,13 +102,13 @@ def probability(
     return (
       _sigmoid(given.text, xp)
       * _sigmoid(-given.null, xp)
-      * _sigmoid(-given.unread, xp)
+      * (1 - given.unread_share)
     )
   return _sigmoid(
     calibration.intercept
     + calibration.text * given.text
     + calibration.null * given.null
-    + calibration.unread * given.unread,
+    + calibration.unread_share * given.unread_share,
     xp,
   )
 

@@ -111,7 +111,7 @@ class AnswerProbabilityTest(parameterized.TestCase):
     self.assertAlmostEqual(answer.probability, 1 / (1 + np.e), places=5)
     # Paris is 4 of 12, and both blocks are read.
     self.assertAlmostEqual(answer.signals.text, np.log(4 / 8), places=4)
-    self.assertLess(answer.signals.unread, -13)
+    self.assertLess(answer.signals.unread_share, 1e-5)
     self.assertEqual(answer.signals.null, -14)
 
   @parameterized.parameters(-1, 3)

@@ -42,14 +42,14 @@ class ProbabilityTest(parameterized.TestCase):
   def test_raw_is_the_product_of_three_probabilities(self, xp):
     # The null spans: 1 to 2, or 1/3.
     signals = _signals(3 / 4, 1 / 2, 1 / 5, xp)
-    expected = [math.log(3), math.log(1 / 2), math.log(1 / 4)]
+    expected = [math.log(3), math.log(1 / 2), 1 / 5]
     np.testing.assert_allclose(np.ravel(signals), expected, rtol=1e-5)
     found = calibration.probability(signals, None, xp)
     np.testing.assert_allclose(found, [3 / 4 * 2 / 3 * 4 / 5], rtol=1e-5)
 
   def test_calibrated_is_a_logistic_regression(self, xp):
     signals = _signals(3 / 4, 1 / 2, 1 / 5, xp)
-    score = 0.5 + 2 * math.log(3) + math.log(2) + 3 * math.log(4)
+    score = 0.5 + 2 * math.log(3) + math.log(2) - 3 / 5
     found = calibration.probability(signals, _FITTED, xp)
     np.testing.assert_allclose(found, [1 / (1 + math.exp(-score))], rtol=1e-5)
 

@@ -32,7 +32,7 @@ class FitTest(absltest.TestCase):
     answers, questions = _asked(5000)
     fitted = calibrating.fit(answers, questions, risk=0.1, most_refused=1.0)
     self.assertAlmostEqual(fitted.null, -1.5, delta=0.15)
-    self.assertAlmostEqual(fitted.unread, 0.0, delta=0.1)
+    self.assertAlmostEqual(fitted.unread_share, 0.0, delta=0.1)
     self.assertAlmostEqual(fitted.intercept + 2 * fitted.text, 1.0, delta=0.15)
     signals = np.array([answer.signals for answer in answers])
     probability = calibration_lib.probability(

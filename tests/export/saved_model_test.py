@@ -47,7 +47,7 @@ class SavedModelTest(parameterized.TestCase):
       path = os.path.join(directory.name, name)
       models.write_model(path, corpus, config)
       if config.finetuning.null_spans:
-        fitted = calibration.Calibration(0.1, 0.3, -0.2, -0.1, threshold=0.78)
+        fitted = calibration.Calibration(1.5, 0.3, -0.2, -0.1, threshold=0.78)
         calibration.write(fitted, _SETTING, path)
       saved = os.path.join(directory.name, f'{name}_saved', '1')
       saved_model.export(loading.load(path, corpus), saved)
