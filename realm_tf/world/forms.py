@@ -66,6 +66,7 @@ def forms(
   return frozenset(form for group, _ in weighted for form in group)
 
 
+@functools.cache
 def plain_forms(wordings: templates.Wordings) -> list[str]:
   """Returns direct questions whose {e} may be a noun phrase."""
   frames = [(1, '{q}?'), (1, 'What {be} {np}?')]
