@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import glob
 import os
 import re
-import types
-from typing import Any
+from typing import Any, Optional
 
 from . import runner
 
@@ -29,9 +28,9 @@ class Jobs:
     *,
     learning: dict[str, Any],
     measuring: dict[str, Any],
-    costs: Mapping[str, float] = types.MappingProxyType({}),
+    costs: Optional[Mapping[str, float]] = None,
   ):
-    self.recipe, self.corpus, self._costs = recipe, corpus, costs
+    self.recipe, self.corpus, self._costs = recipe, corpus, costs or {}
     self._learning = {'corpus_dir': corpus, **learning}
     self._measuring = {'corpus_dir': corpus, **measuring}
 

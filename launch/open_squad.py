@@ -65,12 +65,10 @@ def stages(recipe: runner.Recipe, model: str, squad_open: str) -> None:
     model,
     squad_open,
     config=CONFIG,
-    name='model',
     costs={'towers': 1500, 'gold': 2300, 'qa': 1700},
   )
   # MiniLM's own limit is 256 wordpieces; after training it reads all 288.
-  cut = 'lengths.cut_blocks=true'
-  squad.index('index_model', squad.start, set=cut)
+  squad.index('index_start', squad.start, set='lengths.cut_blocks=true')
   # BM25 has no model here: the encoder cannot read.
   evaluations = [
     squad.evaluate('untrained', model_dir=squad.start),

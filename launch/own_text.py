@@ -142,7 +142,7 @@ def stages(
   )
   print(own_text_plan.beginning(found, plan, recipe.cores, encoder))
   work = own_text_stages.Work(
-    recipe, plan, plan.config, start=start, reading=reading, has_questions=asked
+    recipe, plan, start=start, reading=reading, has_questions=asked
   )
   work.learn_text()
   if 'towers' in plan.steps:

@@ -9,7 +9,6 @@ from . import own_text_plan
 from . import runner
 from . import variants
 
-from realm_tf import config as config_lib
 from realm_tf.config import config_files
 
 TAGGER = 'rules+terms'  # Text without names, or in lower case, has terms.
@@ -20,11 +19,10 @@ def sizes_of(start: str) -> dict[str, Any]:
   return {'model_of': start, 'set': variants.NO_DROPOUT} if start else {}
 
 
-class Work:
+class Work(common.Jobs):
   """Lists the stages of a plan.
 
   Args:
-    config: Config of the text; variants change it.
     start: Model directory of the encoder, or ''.
     reading: Flags of binaries that read articles.
     has_questions: Whether questions measure, on the whole text.
@@ -34,23 +32,22 @@ class Work:
     self,
     recipe: runner.Recipe,
     plan: own_text_plan.Plan,
-    config: config_lib.ExperimentConfig,
     *,
     start: str,
     reading: dict[str, Any],
     has_questions: bool,
   ):
-    self.recipe, self.config, self.start = recipe, config, start
+    self.recipe, self.config, self.start = recipe, plan.config, start
     self.steps, self.index_secs = plan.steps, plan.index_secs
     # The encoder is there, since the survey has measured it.
     vocab_file: str = runner.Input(start and f'{start}/vocab.txt')
-    self.corpus = practice = self._blocks('corpus', reading, vocab_file)
+    self.whole = practice = self._blocks('corpus', reading, vocab_file)
     self.reading = {**reading, 'max_articles': plan.practice_articles}
     if plan.practice_articles:
-      vocab_file = self.corpus / 'vocab.txt'
+      vocab_file = self.whole / 'vocab.txt'
       practice = self._blocks('practice', self.reading, vocab_file)
-    self.measured = self.corpus if has_questions else practice
-    self.jobs = common.Jobs(
+    self.measured = self.whole if has_questions else practice
+    super().__init__(
       recipe,
       practice,
       learning=sizes_of(start),
@@ -60,7 +57,7 @@ class Work:
     # Without an encoder, weights are random.
     rates = (1.5e-4, 4e-5, 0.5) if start else (3e-3, 5e-4, 0.7)
     self.warm_up_rate, self.towers_rate, self.average_weight = rates
-    self.queries = self.reader = self.pretrained = ''
+    self.sentences = self.reader = self.pretrained = ''
     # Model -> flags that name it, the least trained first.
     self.models: dict[str, dict[str, Any]] = {}
 
@@ -77,7 +74,7 @@ class Work:
     )
 
   def _index(self, name: str, model: str, corpus: str) -> runner.Output:
-    return self.jobs.index(
+    return self.index(
       name, model, at=name, corpus_dir=corpus, cost=self.index_secs
     )
 
@@ -85,7 +82,7 @@ class Work:
     """Lists a reader and better embedders, as the text has examples for."""
     after: str = self.start
     if 'embedders' in self.steps:
-      after = self.jobs.train(
+      after = self.train(
         'embedders', 'warm_start', self.config, init_from=self.start
       )
     if 'reader' in self.steps:
@@ -103,12 +100,12 @@ class Work:
 
   def _learn_to_read(self, first: str) -> runner.Output:
     """Lists both readers of sentences; returns the first."""
-    self.queries = self.recipe.stage(
+    self.sentences = self.recipe.stage(
       'queries',
       'make_queries',
       **self.reading,
       tagger=TAGGER,
-      corpus_dir=self.jobs.corpus,
+      corpus_dir=self.corpus,
       output_dir=runner.OUTPUT,
     )
     warm_up = variants.reader_warm_up(
@@ -117,13 +114,11 @@ class Work:
       num_steps=self.steps['reader'],
       batch_size=32,
     )
-    texts: dict[str, Any] = {'queries_dir': self.queries}
-    reader = self.jobs.train(
-      'reader', 'pretrain', warm_up, init_from=first, **texts
-    )
+    texts: dict[str, Any] = {'queries_dir': self.sentences}
+    reader = self.train('reader', 'pretrain', warm_up, init_from=first, **texts)
     spans = {'optimizer': {'num_steps': self.steps['span_reader']}}
     # A sentence encoder learns to read better than one that fills in words.
-    self.reader = self.jobs.train(
+    self.reader = self.train(
       'span_reader',
       'finetune',
       config_files.merge(self.config, {'finetuning': spans}),
@@ -132,15 +127,15 @@ class Work:
       **texts,
     )
     if 'realm' not in self.steps:
-      self.jobs.index('reader_index', reader)
+      self.index('reader_index', reader)
       self.pretrained = reader
     return reader
 
   def _pretrain(self, embedders: str, reader: str) -> runner.Output:
     """Lists REALM; returns its average with the embedders before it."""
     measures = self.config.held_out.share > 0
-    refresh = {'run_dir': runner.OUTPUT, 'corpus_dir': self.jobs.corpus}
-    self.pretrained = realm = self.jobs.train(
+    refresh = {'run_dir': runner.OUTPUT, 'corpus_dir': self.corpus}
+    self.pretrained = realm = self.train(
       'realm',
       'pretrain',
       self.config,
@@ -148,7 +143,7 @@ class Work:
       reader_init_from=reader,
       keep_best='held_out_recall@5' if measures else None,
       companion=('refresh_index', refresh),
-      queries_dir=self.queries,
+      queries_dir=self.sentences,
     )
     return self.recipe.stage(
       'model',
@@ -177,12 +172,12 @@ class Work:
       'optimizer': {'learning_rate': rate, 'num_steps': steps['qa']},
       'num_read': min(2, config.finetuning.num_searched),
     }
-    model = self.jobs.train_on_questions(
+    model = self.train_on_questions(
       config_files.merge(config, changes),
       second,
       init_from=self.models['after']['model_dir'],
       reader_init_from=self.reader or self.start,
-      corpus_dir=self.corpus,
+      corpus_dir=self.whole,
       questions=questions,
     )
     self.models['qa'] = {'model_dir': model}
@@ -206,8 +201,8 @@ class Work:
     with open(path, encoding='utf-8') as file:
       choice = json.load(file)
     parts = self.models[choice['model']]
-    if self.measured is not self.corpus:
-      index = self._index('page_index', parts['model_dir'], self.corpus)
+    if self.measured is not self.whole:
+      index = self._index('page_index', parts['model_dir'], self.whole)
       parts = {**parts, 'index_dir': index}
     qa = self.models['qa']['model_dir'] if choice['reads_qa'] else ''
     reader = qa or self.reader
@@ -215,9 +210,9 @@ class Work:
       'realm.json',
       runner.write_parts,
       **{**parts, 'reader_dir': reader if reader != parts['model_dir'] else ''},
-      corpus_dir=self.corpus,
+      corpus_dir=self.whole,
       # Masked sentences need its index to be of the page's corpus.
-      pretrained_dir=self.pretrained if self.jobs.corpus == self.corpus else '',
+      pretrained_dir=self.pretrained if self.corpus == self.whole else '',
       sparse_weight=choice['sparse_weight'],
       retriever=choice['retriever'],
       num_read=None if reader else 5,
@@ -232,15 +227,15 @@ class Work:
     """
     measured: dict[str, Any] = {'questions': questions}
     share = self.config.held_out.share
-    if share and self.measured is self.jobs.corpus:
-      measured |= {'queries_dir': self.queries, 'held_out_share': share}
+    if share and self.measured is self.corpus:
+      measured |= {'queries_dir': self.sentences, 'held_out_share': share}
     elif not questions:
       return []
     searches: dict[str, Any] = {'bm25': {'retriever': 'bm25'}}
     for name, model in self.models.items():
       searches[name] = {**model, 'sparse_weight': [0, 1]}
     return [
-      self.jobs.evaluate(
+      self.evaluate(
         f'{folder}_{name}',
         config=self.config,
         at=f'{folder}/{name}',

@@ -1,8 +1,7 @@
 """SQuAD's paragraphs as one corpus, its questions, and an imported encoder."""
 
 from collections.abc import Mapping
-import types
-from typing import Any
+from typing import Any, Optional
 
 from . import common
 from . import runner
@@ -16,7 +15,7 @@ class SquadOpen(common.Jobs):
 
   Args:
     folder: Holds {train,val}_{corpus,qa}.jsonl.gz.
-    name: Stage that imports `model`, a Hugging Face BERT directory.
+    model: A Hugging Face BERT directory.
     blocks: Flags of bin.make_blocks.
   """
 
@@ -27,15 +26,14 @@ class SquadOpen(common.Jobs):
     folder: str,
     *,
     config: config_lib.ExperimentConfig,
-    name: str,
-    costs: Mapping[str, float] = types.MappingProxyType({}),
+    costs: Optional[Mapping[str, float]] = None,
     **blocks: Any,
   ):
     self.texts, (self.train_qa, self.val_qa) = texts(folder)
     self.config = recipe.config(config)
     source = runner.Input(f'hf:{model}')
     self.start = recipe.stage(
-      name, 'import_checkpoint', source=source, output_dir=runner.OUTPUT
+      'start', 'import_checkpoint', source=source, output_dir=runner.OUTPUT
     )
     self.blocks: dict[str, Any] = {
       'vocab_file': self.start / 'vocab.txt',

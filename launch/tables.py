@@ -131,9 +131,7 @@ class _Tables(squad_stages.SquadOpen):
     articles: str,
     head: list[str],
   ):
-    super().__init__(
-      recipe, model, folder, config=CONFIG, name='start', links='titles'
-    )
+    super().__init__(recipe, model, folder, config=CONFIG, links='titles')
     self._articles, self._head = articles, head
     self._queries = self.queries('queries', self.texts, tagger='rules')
 
