@@ -155,13 +155,8 @@ look_after() {  # FLAGS of bin.pretrain
 }
 
 if ! exists "$run_dir/source.tar.gz"; then
-  if [ "$dry_run" ]; then
-    echo "git archive --format=tar.gz HEAD | gcloud storage cp -" \
-      "$run_dir/source.tar.gz"
-  else
-    git archive --format=tar.gz HEAD |
-      gcloud storage cp - "$run_dir/source.tar.gz"
-  fi
+  act bash -o pipefail -c "git archive --format=tar.gz HEAD |
+    gcloud storage cp - '$run_dir/source.tar.gz'"
 fi
 while true; do
   look_after "$@"
