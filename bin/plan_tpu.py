@@ -11,6 +11,7 @@ peaks. No weights are read, and nothing is computed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import json
 import os
 import sys
@@ -57,22 +58,23 @@ def _names() -> list[str]:
   return names
 
 
-def _rows(name: str, slices: list[chips.Slice]) -> list[plan.Row]:
-  """Returns a program's row for each slice; equal parts are lowered once."""
-  modules: dict[int, tuple[lowering.Program, bytes]] = {}
-  rows = []
-  for where in slices:
-    cores = where.num_cores
-    if cores not in modules:
-      program = programs.build(
-        name, launcher.config(), cores, _NUM_BLOCKS.value
-      )
-      modules[cores] = program, lowering.to_hlo(program)
-    program, module = modules[cores]
-    print(f'{name} for {where.name}: compiling.', file=sys.stderr)
-    compiled = tpu_compiler.compile_for(where.name, module, _COMPILER.value)
-    rows.append(plan.row(program, where, compiled))
-  return rows
+def _rows(name: str, slices: list[chips.Slice]) -> Iterator[plan.Row]:
+  """Yields the rows of a name's programs; equal parts are lowered once."""
+  for cores in dict.fromkeys(each.num_cores for each in slices):
+    same = [each for each in slices if each.num_cores == cores]
+    try:
+      made = programs.build(name, launcher.config(), cores, _NUM_BLOCKS.value)
+    except errors.UserError as error:  # The others may be planned.
+      yield from (plan.refused(name, where, str(error)) for where in same)
+      continue
+    for program in made:
+      module = lowering.to_hlo(program)
+      for where in same:
+        print(f'{program.name} for {where.name}: compiling.', file=sys.stderr)
+        compiled = tpu_compiler.compile_for(
+          where.name, module, _COMPILER.value, program.num_replicas
+        )
+        yield plan.row(program, where, compiled)
 
 
 def main(_):

@@ -38,7 +38,7 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3869,
-  'bin': 2766,
+  'bin': 2768,
   'launch': 3514,
   'realm_tf': 230,
   'realm_tf/answering': 1578,
@@ -47,12 +47,12 @@ _LINES = {
   'realm_tf/evaluation': 1934,
   'realm_tf/export': 1264,
   'realm_tf/importing': 2440,
-  'realm_tf/index': 3322,
+  'realm_tf/index': 3333,
   'realm_tf/live': 1395,
-  'realm_tf/modeling': 2679,
+  'realm_tf/modeling': 2686,
   'realm_tf/objectives': 243,
   'realm_tf/pipelines': 433,
-  'realm_tf/planning': 932,
+  'realm_tf/planning': 1056,
   'realm_tf/records': 3093,
   'realm_tf/refresh': 210,
   'realm_tf/reporting': 977,
@@ -64,7 +64,7 @@ _LINES = {
   'realm_tf/training': 4932,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1842,
-  'tests': 38792,
+  'tests': 38908,
   'docs': 3562,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.

@@ -106,6 +106,17 @@ def embed_blocks(
   return result
 
 
+def full_batches(
+  lengths: config_lib.LengthConfig, batch_size: int = BATCH_SIZE
+) -> list[tuple[int, int]]:
+  """Returns the size and length of a full batch of each length."""
+  longest = lengths.block_tokens
+  return [
+    (batch_size * longest // length, length)
+    for length in (*range(_LENGTH_STEP, longest, _LENGTH_STEP), longest)
+  ]
+
+
 def _one_late(items: Iterable[_T]) -> Iterator[_T]:
   """Yields each item after the next one is made.
 

@@ -20,6 +20,7 @@ class Chip(NamedTuple):
     memory: Bytes of high-bandwidth memory.
     flops: Floating-point operations a second in bfloat16, at the peak.
     bandwidth: Bytes a second between memory and cores, at the peak.
+    links: Bytes a second that a chip sends to its neighbours, at the peak.
     slice_of_64: Sides of a slice with 64 cores, or with 64 chips of one core.
   """
 
@@ -27,18 +28,20 @@ class Chip(NamedTuple):
   memory: float
   flops: float
   bandwidth: float
+  links: float
   slice_of_64: str
 
 
-# v2: Jouppi et al. 2020, https://doi.org/10.1145/3360307. Others, each on its
-# page: https://cloud.google.com/tpu/docs/v3, .../v4, .../v5e, .../v5p, .../v6e.
+# v2, and the links of v3: Jouppi et al. 2020, https://doi.org/10.1145/3360307;
+# the links of v4: Jouppi et al. 2023, https://arxiv.org/abs/2304.01433. Others,
+# each on its page: https://cloud.google.com/tpu/docs/v3, .../v4 to .../v6e.
 CHIPS = {
-  'v2': Chip(2, 16 * _GIB, 46e12, 700e9, '4x8'),
-  'v3': Chip(2, 32 * _GIB, 123e12, 900e9, '4x8'),
-  'v4': Chip(2, 32 * _GIB, 275e12, 1200e9, '2x4x4'),
-  'v5e': Chip(1, 16e9, 197e12, 819e9, '8x8'),
-  'v5p': Chip(1, 95e9, 459e12, 2765e9, '4x4x4'),
-  'v6e': Chip(1, 32e9, 918e12, 1640e9, '8x8'),
+  'v2': Chip(2, 16 * _GIB, 46e12, 700e9, 248e9, '4x8'),
+  'v3': Chip(2, 32 * _GIB, 123e12, 900e9, 328e9, '4x8'),
+  'v4': Chip(2, 32 * _GIB, 275e12, 1200e9, 300e9, '2x4x4'),
+  'v5e': Chip(1, 16e9, 197e12, 819e9, 200e9, '8x8'),
+  'v5p': Chip(1, 95e9, 459e12, 2765e9, 600e9, '4x4x4'),
+  'v6e': Chip(1, 32e9, 918e12, 1640e9, 400e9, '8x8'),
 }
 
 
@@ -63,6 +66,7 @@ class Roofline(NamedTuple):
 
   arithmetic: float
   traffic: float
+  sums: float = 0.0
 
   @property
   def seconds(self) -> float:
@@ -70,7 +74,7 @@ class Roofline(NamedTuple):
 
   @property
   def limit(self) -> str:
-    """What limits the program: 'arithmetic' or 'traffic'."""
+    """What limits the program: 'arithmetic', 'traffic' or 'sums'."""
     return self._fields[self.index(self.seconds)]
 
 
@@ -95,14 +99,20 @@ def _slice(name: str) -> Slice:
   return Slice(name, chip, num_chips * chip.num_cores)
 
 
-def roofline(where: Slice, flops: float, traffic: float) -> Roofline:
+def roofline(
+  where: Slice, flops: float, traffic: float, reduced: float = 0.0
+) -> Roofline:
   """Returns the least seconds of one core.
 
   Args:
     flops: Floating-point operations of the core.
     traffic: Bytes that the core reads from its memory and writes to it.
+    reduced: Bytes of the arrays that are summed over all cores. A chip sends
+      each part once to be summed and once to be shared, over all its links.
   """
-  share = where.chip.num_cores
+  chip, number = where.chip, where.num_cores // where.chip.num_cores
   return Roofline(
-    flops * share / where.chip.flops, traffic * share / where.chip.bandwidth
+    flops * chip.num_cores / chip.flops,
+    traffic * chip.num_cores / chip.bandwidth,
+    2 * (number - 1) / number * reduced / chip.links,
   )

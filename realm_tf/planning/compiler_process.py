@@ -1,6 +1,6 @@
 """Compiles an HLO module for a TPU that is not there, with libtpu.
 
-  python compiler_process.py MODULE TOPOLOGY FOLDER
+  python compiler_process.py MODULE TOPOLOGY REPLICAS FOLDER
 
 Runs in an environment of its own (launch/tpu_compiler.sh), without realm_tf:
 jax and TensorFlow need different versions of their packages. FOLDER gets
@@ -33,21 +33,20 @@ from jaxlib.mlir import ir  # noqa: E402
 import numpy as np  # noqa: E402
 
 
-def _compile(module: bytes, topology: str) -> Any:
-  """Returns the executable for the first core of `topology`."""
+def _compile(module: bytes, topology: str, num_replicas: int) -> Any:
+  """Returns the executable for the first cores of `topology`."""
   portable = _jax.mlir.hlo_to_stablehlo(module)
   with mlir.make_ir_context():
     parsed = ir.Module.parse(portable)
-  device = topologies.get_topology_desc(topology, 'tpu').devices[0]
+  slice_of = topologies.get_topology_desc(topology, 'tpu')
+  devices = tuple(slice_of.devices[:num_replicas])
   options = xla_client.CompileOptions()
-  options.num_replicas = options.num_partitions = 1
+  options.num_replicas, options.num_partitions = num_replicas, 1
   options.device_assignment = xla_client.DeviceAssignment.create(
-    np.array([[device.id]])
+    np.array([[each.id] for each in devices])
   )
-  return device.client.compile(
-    parsed,
-    executable_devices=_jax.DeviceList((device,)),
-    compile_options=options,
+  return devices[0].client.compile(
+    parsed, executable_devices=_jax.DeviceList(devices), compile_options=options
   )
 
 
@@ -69,12 +68,12 @@ def _figures(executable: Any) -> dict[str, float]:
 
 def main() -> None:
   """Compiles the module of the command line."""
-  module_file, topology, folder = sys.argv[1:]
+  module_file, topology, num_replicas, folder = sys.argv[1:]
   with open(module_file, 'rb') as file:
     module = file.read()
   begun = time.process_time()
   try:
-    executable = _compile(module, topology)
+    executable = _compile(module, topology, int(num_replicas))
     secs = time.process_time() - begun
     result: dict[str, Any] = {'compile_secs': secs, **_figures(executable)}
     _write(folder, 'compiled.txt', executable.hlo_modules()[0].to_string())

@@ -30,11 +30,13 @@ _BRANCHES = re.compile(
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 # Instructions that move nothing, and the ends of those that a start counts.
 _FREE = frozenset([
-  'after-all', 'bitcast', 'constant', 'copy-done', 'get-tuple-element',
-  'parameter', 'slice-done', 'tuple',
+  'after-all', 'all-reduce-done', 'bitcast', 'constant', 'copy-done',
+  'get-tuple-element', 'parameter', 'slice-done', 'tuple',
 ])  # fmt: skip
+_SUMS = frozenset(['all-reduce', 'all-reduce-start'])
 _COPIES = frozenset(['copy', 'copy-start', 'slice-start', 'transpose'])
 PRODUCTS, COPIES, OTHERS = 'products', 'copies', 'others'
+SUMS = 'sums'
 
 
 class _Array(NamedTuple):
@@ -53,6 +55,7 @@ class _Instruction(NamedTuple):
 def count(text: str) -> dict[str, float]:
   """Returns the bytes of a call by kind: PRODUCTS, COPIES, OTHERS.
 
+  SUMS are the bytes of the arrays that are summed over cores.
   A loop counts as often as it runs if the compiler knows that number, else
   once; of branches, the one with the most bytes counts.
   """
@@ -81,6 +84,12 @@ def _of_computation(
       ]
       total.update(max(parts, key=lambda part: sum(part.values())))
     elif each.op not in _FREE:
+      if each.op in _SUMS:
+        total[SUMS] += sum(
+          array.bytes
+          for name in each.operands
+          for array in arrays.get(name, ())
+        )
       inner = computations.get(called[1], []) if called else []
       total[_kind(each, inner)] += _moved(each, arrays, inner)
   return total

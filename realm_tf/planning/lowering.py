@@ -14,6 +14,7 @@ class Program(NamedTuple):
     batch: Rows of the batch that a core has: queries, questions or blocks.
     arguments: A `tf.TensorSpec`, or a structure of them, for each argument.
     remedies: Settings that make the program smaller, the best first.
+    num_replicas: Cores that run it together, with sums over all of them.
   """
 
   name: str
@@ -21,6 +22,7 @@ class Program(NamedTuple):
   arguments: tuple[Any, ...]
   batch: int
   remedies: tuple[str, ...]
+  num_replicas: int = 1
 
 
 def to_hlo(program: Program) -> bytes:

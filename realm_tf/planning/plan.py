@@ -15,7 +15,8 @@ _TOO_LARGE = re.compile(r'Used (\S+?) of (\S+?) hbm')
 _UNITS = {'K': 2**10, 'M': 2**20, 'G': 2**30, 'T': 2**40}
 _HEADER = (
   'program', 'a core', 'GB', 'of', 'arguments', 'temporaries', 'code', 'TFLOP',
-  'traffic GB', 'of products', 'seconds', 'limit', 'compiled in',
+  'traffic GB', 'of products', 'summed', 'in', 'seconds', 'limit',
+  'compiled in',
 )  # fmt: skip
 
 
@@ -35,7 +36,9 @@ class Row(NamedTuple):
   @property
   def roofline(self) -> chips.Roofline:
     compiled = self.compiled
-    return chips.roofline(self.where, compiled.flops, compiled.traffic_bytes)
+    return chips.roofline(
+      self.where, compiled.flops, compiled.traffic_bytes, compiled.reduced_bytes
+    )
 
   def as_json(self) -> dict[str, Any]:
     """Returns the row's figures, bytes and seconds of one core."""
@@ -49,6 +52,7 @@ class Row(NamedTuple):
       **self.compiled._asdict(),
       'traffic': dict(self.compiled.traffic),
       'roofline_secs': self.roofline.seconds,
+      'sums_secs': self.roofline.sums,
       'limit': self.roofline.limit,
     }
 
@@ -68,6 +72,11 @@ def row(
     first = ' '.join(compiled.error.split())
     problem = f'{program.name} does not compile for {where.name}: {first}'
   return Row(program.name, where, program.batch, compiled, problem)
+
+
+def refused(name: str, where: chips.Slice, problem: str) -> Row:
+  """Returns the row of a program that cannot be made for the slice."""
+  return Row(name, where, 0, tpu_compiler.Compiled(error=problem), problem)
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -105,6 +114,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     f'{compiled.flops / 1e12:.3f}',
     f'{compiled.traffic_bytes / _GIGA:.2f}',
     f'{compiled.traffic.get(hbm_traffic.PRODUCTS, 0) / _GIGA:.2f}',
+    f'{compiled.reduced_bytes / _GIGA:.2f}',
+    f'{roofline.sums:.4f}',
     f'{roofline.seconds:.4f}',
     roofline.limit,
     f'{compiled.compile_secs:.0f} s',

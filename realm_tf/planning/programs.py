@@ -1,7 +1,7 @@
 """The programs that jobs compile for their devices, for any config.
 
-Each has the shapes of one core's part of a batch, untrimmed, as under
-TPUStrategy. Arguments are shapes; only the model's variables have values.
+Each has the shapes of one core's part of a batch, untrimmed, and its sums over
+cores, as under TPUStrategy. Arguments are shapes; only variables have values.
 """
 
 from collections.abc import Mapping
@@ -16,22 +16,27 @@ from realm_tf.index import block_embeddings
 from realm_tf.index import exact_search
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
+from realm_tf.modeling import token_tagger
 from realm_tf.planning import lowering
+from realm_tf.planning import one_of_many
 from realm_tf.records import joining
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training.finetuning import finetuning_trainer
 from realm_tf.training.inverse_cloze import inverse_cloze_trainer
 from realm_tf.training.pretraining import pretraining_trainer
+from realm_tf.training.tagger import tagger_trainer
 
 _VOCABULARY = 30_522  # BERT's, for a config without a size.
 _SPECIAL_IDS = (101, 102)  # BERT's [CLS] and [SEP]; any two would do.
 _SPARE_HITS = 2  # Of a search, as in pretraining_batches.
+_NUM_LABELS = 9  # Of CoNLL-2003: B and I of four types, and O.
 
 # What costs most comes first.
 NAMES = (
   'pretraining',
   'finetuning',
   'inverse_cloze',
+  'tagger',
   'block_embedding',
   'query_embedding',
   'exact_search',
@@ -45,14 +50,19 @@ def build(
   config: config_lib.ExperimentConfig,
   num_cores: int,
   num_blocks: int,
-) -> lowering.Program:
-  """Returns the program of `NAMES`, for one of `num_cores` cores.
+) -> list[lowering.Program]:
+  """Returns the programs of a name of `NAMES`, for one of `num_cores` cores.
+
+  The name 'block_embedding' has one for each length of a batch.
 
   Raises:
     UserError: The cores cannot share the batch equally.
   """
-  with precision.planned_for_tpu():
-    return getattr(_Planner(config, num_cores, num_blocks), name)()
+  planner = _Planner(config, num_cores, num_blocks)
+  strategy = one_of_many.OneOfMany(num_cores)
+  with precision.planned_for_tpu(), strategy.scope():
+    made = getattr(planner, name)()
+  return made if isinstance(made, list) else [made]
 
 
 class _Planner:
@@ -136,20 +146,39 @@ class _Planner:
       batch['is_impossible'] = tf.TensorSpec([size], tf.bool)
     return self._step('finetuning', trainer, batch, size)
 
-  def block_embedding(self) -> lowering.Program:
-    """Embedding of blocks of full length, by a refresher on the slice."""
-    size = -(-block_embeddings.BATCH_SIZE // self._num_cores)
+  def tagger(self) -> lowering.Program:
+    config = self._config.tagger
+    size = self._share('tagger', config.batch_size)
+    trainer = tagger_trainer.TaggerTrainer(
+      optimizer_lib.create(config.optimizer),
+      token_tagger.TokenTagger(self._config.model.reader_bert, _NUM_LABELS),
+      _SPECIAL_IDS,
+    )
+    ids = _ids(size, config.max_tokens - 2)
+    batch = {'ids': ids, 'label_ids': ids}
+    return self._step('tagger', trainer, batch, size)
+
+  def block_embedding(self) -> list[lowering.Program]:
+    """Embedding of blocks by a refresher on the slice, at each length."""
     dtype = self._config.index.embed_dtype
     model = self._model(realm_model.EMBEDDER)
     embed = block_embeddings.compile_embedding(
       model, _SPECIAL_IDS, 'bfloat16' if dtype == 'auto' else dtype
     )
-    blocks = self._blocks(size)
+    return [
+      self._embedding(embed, size, length)
+      for size, length in block_embeddings.full_batches(self._lengths)
+    ]
+
+  def _embedding(
+    self, embed: block_embeddings.Embed, size: int, length: int
+  ) -> lowering.Program:
+    share = -(-size // self._num_cores)
     return lowering.Program(
-      'block_embedding',
-      lambda titles, bodies: embed(titles, bodies, self._lengths.block_tokens),
-      (blocks['title_ids'], blocks['body_ids']),
-      size,
+      f'block_embedding_{length}',
+      lambda titles, bodies: embed(titles, bodies, length),
+      (_ids(share, self._lengths.title_tokens), _ids(share, length)),
+      share,
       ('index.embed_dtype=bfloat16', 'a smaller lengths.block_tokens'),
     )
 
@@ -214,6 +243,8 @@ class _Planner:
   ) -> lowering.Program:
     trainer.seed_dropout(self._config.seed)
     remedies = [f'a smaller {section}.batch_size', 'a slice with more cores']
+    if section == 'inverse_cloze' and not self._config.inverse_cloze.chunk_size:
+      remedies.insert(0, f'inverse_cloze.chunk_size={max(1, size // 8)}')
     if not self._config.model.recompute_activations:
       remedies.insert(0, 'model.recompute_activations=true')
     return lowering.Program(
@@ -222,6 +253,7 @@ class _Planner:
       (dict(batch), tf.TensorSpec([])),
       size,
       tuple(remedies),
+      self._num_cores,
     )
 
 

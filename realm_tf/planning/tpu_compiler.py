@@ -25,6 +25,7 @@ class Compiled(NamedTuple):
     output_bytes: Outputs that share no memory with an argument.
     temporary_bytes: Values in between, at their most.
     flops: Floating-point operations of a call; the compiler counts a loop once.
+    reduced_bytes: Bytes of the arrays that are summed over cores.
     accessed_bytes: Bytes that instructions read and write in a call, also in
       the core's fast memory.
     traffic: Bytes of a call between core and memory, of each kind of
@@ -39,6 +40,7 @@ class Compiled(NamedTuple):
   code_bytes: float = 0
   flops: float = 0
   accessed_bytes: float = 0
+  reduced_bytes: float = 0
   error: str = ''
   traffic: Mapping[str, float] = types.MappingProxyType({})
 
@@ -73,13 +75,16 @@ def check(python: str) -> None:
     )
 
 
-def compile_for(topology: str, module: bytes, python: str) -> Compiled:
-  """Returns the figures of `module` on one core of `topology`.
+def compile_for(
+  topology: str, module: bytes, python: str, num_replicas: int = 1
+) -> Compiled:
+  """Returns the figures of `module` on a core of `topology`.
 
   Args:
     topology: As 'v5e:8x8'.
     module: From `lowering.to_hlo`.
     python: Interpreter of the compiler's environment.
+    num_replicas: Cores that run the module together.
   """
   with tempfile.TemporaryDirectory() as folder:
     module_file, result_file, text_file = (
@@ -89,7 +94,8 @@ def compile_for(topology: str, module: bytes, python: str) -> Compiled:
     with open(module_file, 'wb') as file:
       file.write(module)
     ended = subprocess.run(
-      [python, '-I', str(_SCRIPT), module_file, topology, folder],
+      [python, '-I', str(_SCRIPT), module_file, topology, str(num_replicas)]
+      + [folder],
       capture_output=True,
       text=True,
       errors='replace',
@@ -98,7 +104,9 @@ def compile_for(topology: str, module: bytes, python: str) -> Compiled:
       result = Compiled(**json.loads(_read(result_file)))
       if result.error:
         return result
-      return result._replace(traffic=hbm_traffic.count(_read(text_file)))
+      traffic = hbm_traffic.count(_read(text_file))
+      reduced = traffic.pop(hbm_traffic.SUMS, 0)
+      return result._replace(traffic=traffic, reduced_bytes=reduced)
   # libtpu ends the process at some mistakes, such as an unknown topology.
   said = ended.stderr.strip().splitlines() or [f'exit code {ended.returncode}']
   return Compiled(error=f'The compiler ended: {said[-1]}')

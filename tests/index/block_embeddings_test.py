@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -11,11 +12,20 @@ import tensorflow as tf
 from realm_tf.index import block_embeddings
 from realm_tf.records import joining
 from tests import source_tree
+from tests import tiny
 from tests.index import small
 
 _LENGTHS = small.CONFIG.lengths  # 40 wordpieces; 3 from the title.
 _BODY_LENGTHS = (2, 60, 1, 13, 30, 13, 7, 36, 20)
 _ALL = np.arange(9)
+
+
+class FullBatchesTest(absltest.TestCase):
+  def test_a_full_batch_of_each_length_has_the_wordpieces_of_the_longest(self):
+    lengths = tiny.changed(_LENGTHS, block_tokens=70)
+    # 8 * 70 wordpieces: 17 blocks of 32, 8 of 64.
+    found = block_embeddings.full_batches(lengths, 8)
+    self.assertEqual(found, [(17, 32), (8, 64), (8, 70)])
 
 
 class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):

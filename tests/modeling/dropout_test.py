@@ -5,6 +5,7 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf.modeling import dropout
+from realm_tf.modeling import precision
 
 _SEED = tf.constant([3, -4])
 _SIZE = 256  # Two random masks are equal with probability 2^-256.
@@ -37,6 +38,16 @@ class DropoutTest(tf.test.TestCase):
     self.assertAllClose(
       dropout.drop(values, 0.3, _SEED), compiled(values, 0.3, _SEED)
     )
+
+  def test_a_tpus_masks_are_the_same_without_constants(self):
+    values = tf.random.normal([700, 33])
+    expected = dropout.drop(values, 0.3, _SEED)
+    with precision.planned_for_tpu():
+      compiled = tf.function(dropout.drop, jit_compile=True)
+      self.assertAllClose(compiled(values, 0.3, _SEED), expected)
+      made = compiled.experimental_get_compiler_ir(values, 0.3, _SEED)
+    # As a constant, the positions alone would take 4 * 700 * 33 bytes.
+    self.assertLess(len(made(stage='hlo_serialized')), 90_000)
 
   def test_gradient_has_the_same_mask_as_the_values(self):
     values = tf.ones([100])

@@ -45,6 +45,13 @@ class ChipsTest(parameterized.TestCase):
     self.assertAlmostEqual(found.arithmetic, 1.0)
     self.assertAlmostEqual(found.traffic, 0.5)
 
+  def test_each_chip_sends_nearly_twice_the_bytes_of_a_sum(self):
+    (v3,) = chips.parse('v3:2x2')
+    # Each of 4 chips sends 3/4 of the parts twice, at 328 GB/s.
+    found = chips.roofline(v3, 1e12, 1e9, 328e9)
+    self.assertAlmostEqual(found.sums, 1.5)
+    self.assertEqual((found.seconds, found.limit), (found.sums, 'sums'))
+
 
 if __name__ == '__main__':
   absltest.main()

@@ -3,6 +3,7 @@
 import os
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
 from realm_tf.planning import chips
 from realm_tf.planning import lowering
@@ -43,12 +44,13 @@ def _config():
 @absltest.skipUnless(
   os.path.exists(_PYTHON), f'No TPU compiler; {tpu_compiler.REMEDY}.'
 )
-class CompiledTest(absltest.TestCase):
-  def _row(self, name, topology):
+class CompiledTest(parameterized.TestCase):
+  def _row(self, name, topology, **changes):
     (where,) = chips.parse(topology)
-    program = programs.build(name, _config(), where.num_cores, 100_000)
+    config = tiny.changed(_config(), **changes)
+    program = programs.build(name, config, where.num_cores, 100_000)[-1]
     compiled = tpu_compiler.compile_for(
-      topology, lowering.to_hlo(program), _PYTHON
+      topology, lowering.to_hlo(program), _PYTHON, program.num_replicas
     )
     return plan.row(program, where, compiled)
 
@@ -62,6 +64,8 @@ class CompiledTest(absltest.TestCase):
     self.assertBetween(compiled.argument_bytes, 12 * weights, 24 * weights)
     # The updates share the memory of the variables; logs are left.
     self.assertLess(compiled.output_bytes, 10_000)
+    # The gradients, and few numbers more, are summed over the cores.
+    self.assertBetween(compiled.reduced_bytes, 4 * weights, 5 * weights)
     # Each weight and moment is read once and written once.
     self.assertGreater(compiled.traffic_bytes, 24 * weights)
     self.assertLess(compiled.traffic_bytes, compiled.accessed_bytes)
@@ -69,6 +73,25 @@ class CompiledTest(absltest.TestCase):
     # backwards; two FLOP each.
     products = 3 * 2 * (2 * 2 * 18) * 6 * _WIDTH**2
     self.assertGreater(compiled.flops, products)
+
+  @parameterized.parameters(
+    ('finetuning', 4),
+    ('inverse_cloze', 4),
+    ('tagger', 4),
+    ('block_embedding', 1),
+    ('query_embedding', 1),
+  )
+  def test_other_programs_compile(self, name, cores):
+    row = self._row(
+      name,
+      'v5e:2x2',
+      inverse_cloze={'batch_size': 16, 'chunk_size': 2},
+      finetuning={'batch_size': 4},
+      tagger={'batch_size': 4, 'max_tokens': 16},
+    )
+    self.assertEqual(row.problem, '')
+    # Programs with updates sum their gradients.
+    self.assertEqual(row.compiled.reduced_bytes > 0, cores > 1)
 
   def test_a_search_reads_each_block_once(self):
     row = self._row('exact_search', 'v5e:1x1')

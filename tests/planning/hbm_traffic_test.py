@@ -54,6 +54,15 @@ class HbmTrafficTest(parameterized.TestCase):
   def test_an_array_has_the_bytes_of_its_tiles(self, result, size):
     self.assertEqual(_count(f'%a = {result} iota()'), {_OTHERS: size})
 
+  def test_sums_over_cores_count_their_arrays_wherever_they_are(self):
+    found = _count(
+      '%p = f32[10]{0} parameter(0)',
+      '%q = bf16[3]{0:T(128)S(1)} negate(%p)',
+      '%r = (f32[10]{0}, bf16[3]{0:T(128)S(1)}) all-reduce(%p, %q)',
+    )
+    # Reads %p twice and writes 40; sums 40 + 128 * 2.
+    self.assertEqual(found, {_OTHERS: 120, hbm_traffic.SUMS: 296})
+
   def test_a_copy_to_fast_memory_is_read_once(self):
     found = _count(
       '%p = f32[10]{0} parameter(0)',

@@ -17,7 +17,7 @@ _PROGRAM = lowering.Program(
 )
 _TRAFFIC = {hbm_traffic.PRODUCTS: 100e9, hbm_traffic.OTHERS: 222e9}
 _FITS = tpu_compiler.Compiled(
-  600.0, 3e9, 0.5e9, 11e9, 0.1e9, flops=22e12, traffic=_TRAFFIC
+  600.0, 3e9, 0.5e9, 11e9, 0.1e9, 22e12, reduced_bytes=2e9, traffic=_TRAFFIC
 )
 
 
@@ -33,8 +33,9 @@ class PlanTest(absltest.TestCase):
     # All: 3 + 0.5 + 11 + 0.1. The seconds: 322 / 819.
     self.assertEqual(
       lines[2].split(),
-      'pretraining 8 14.60 16.0 3.00 11.00 0.10 22.000 322.00 100.00 0.3932 '
-      'traffic 600 s'.split(),
+      'pretraining 8 14.60 16.0 3.00 11.00 0.10 22.000 322.00 100.00 '
+      # 2 * 63 / 64 * 2 / 200.
+      '2.00 0.0197 0.3932 traffic 600 s'.split(),
     )
     # Right ends are aligned.
     ends = lines[1].index('seconds') + 7, lines[2].index('0.3932') + 6
@@ -75,6 +76,10 @@ class PlanTest(absltest.TestCase):
     )
     # A row without figures is no line of the table.
     self.assertLen(plan.table([found]).splitlines(), 2)
+
+  def test_a_program_that_cannot_be_made_is_a_line(self):
+    found = plan.refused('tagger', _V5E, 'must be a multiple. Found 32.')
+    self.assertEqual(plan.table([found]).splitlines()[1:], [found.problem])
 
   def test_json_has_the_figures(self):
     found = json.loads(json.dumps(plan.row(_PROGRAM, _V3, _FITS).as_json()))

@@ -10,12 +10,15 @@ from absl.testing import parameterized
 from realm_tf import errors
 from realm_tf.planning import tpu_compiler
 
+_OTHERS = {'others': 24}
+
 
 class TpuCompilerTest(parameterized.TestCase):
   def _python(self, *lines):
     """Returns the path of a program that runs instead of Python.
 
-    $3 is the module, $4 the topology, and $5 the folder of the results.
+    $3 is the module, $4 the topology, $5 the number of replicas, and $6 the
+    folder of the results.
     """
     path = pathlib.Path(self.create_tempdir().full_path) / 'python'
     path.write_text('\n'.join(['#!/bin/sh', *lines]))
@@ -30,21 +33,23 @@ class TpuCompilerTest(parameterized.TestCase):
     }  # fmt: skip
     (folder / 'result.json').write_text(json.dumps(figures))
     (folder / 'compiled.txt').write_text(
-      'ENTRY %all () -> f32[2] {\n  %one = f32[2]{0} iota()\n}\n'
+      'ENTRY %all () -> f32[2] {\n  %one = f32[2]{0} iota()\n'
+      '  ROOT %two = f32[2]{0} all-reduce(%one)\n}\n'
     )
     python = self._python(
-      'test "$(cat "$3")" = module && test "$4" = v5e:2x2 &&'
-      f' cp {folder}/* "$5"'
+      'test "$(cat "$3")" = module && test "$4 $5" = "v5e:2x2 4" &&'
+      f' cp {folder}/* "$6"'
     )
-    found = tpu_compiler.compile_for('v5e:2x2', b'module', python)
+    found = tpu_compiler.compile_for('v5e:2x2', b'module', python, 4)
     self.assertEqual((found.compile_secs, found.flops), (2, 3))
     self.assertEqual(found.all_bytes, 1111)
-    # Two floats are written.
-    self.assertEqual((found.traffic_bytes, found.error), (8, ''))
+    # Two floats are written, read and written again.
+    self.assertEqual((found.traffic_bytes, found.error), (24, ''))
+    self.assertEqual((found.reduced_bytes, dict(found.traffic)), (8, _OTHERS))
 
   def test_a_refusal_has_the_message_only(self):
     python = self._python(
-      """echo '{"error": "no such op"}' >"$5/result.json" """
+      """echo '{"error": "no such op"}' >"$6/result.json" """
     )
     found = tpu_compiler.compile_for('v5e:2x2', b'', python)
     self.assertEqual((found.error, found.all_bytes), ('no such op', 0))
