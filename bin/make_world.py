@@ -63,12 +63,12 @@ def _write_change(world):
   question = _first_right(world)
   changed = generation.change_asked_fact(world, question.question_id)
   generation.write_articles(changed.articles, _path('articles'))
-  asked = question._replace(answers=(changed.new_answer,))
+  asked = question._replace(answers=changed.new_answers)
   generation.write_questions([asked], _path('question'))
   row = {
     'question': question.question,
     'old_answer': changed.old_answer,
-    'new_answer': changed.new_answer,
+    'new_answer': changed.new_answers[0],
   }
   json_files.write(os.path.join(_OUTPUT_DIR.value, 'changed.json'), row)
 

@@ -49,7 +49,7 @@ class ChangedFact(NamedTuple):
 
   articles: list[sources.Article]
   old_answer: str
-  new_answer: str
+  new_answers: tuple[str, ...]  # The new value, and its equal variants.
 
 
 def generate(config: config_lib.WorldConfig) -> World:
@@ -110,8 +110,9 @@ def change_asked_fact(world: World, question_id: str) -> ChangedFact:
   )
   articles = list(world.articles)
   paragraphs = writing.write_paragraphs(changed, world.config.seed)
-  articles[row] = writing.write_article(changed, paragraphs)
-  return ChangedFact(articles, old[0], new)
+  articles[row] = article = writing.write_article(changed, paragraphs)
+  (fact,) = (fact for fact in changed.facts if fact.relation == relation)
+  return ChangedFact(articles, old[0], asking.answers(fact, article.text))
 
 
 def write_articles(articles: Iterable[sources.Article], path: str) -> None:

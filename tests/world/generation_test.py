@@ -273,13 +273,17 @@ class ChangeFactTest(absltest.TestCase):
     original = generation.generate(_ALL_FACTS)
     changed = generation.change_asked_fact(original, 'country/FR/currency')
     # Gabon is the next country with another currency.
-    self.assertEqual(changed[1:], ('Euro', 'Franc'))
+    self.assertEqual(changed[1:], ('Euro', ('Franc',)))
     [(before, after)] = [
       (a, b) for a, b in zip(original.articles, changed.articles) if a != b
     ]
     self.assertEqual(before.title, 'France')
     self.assertEqual(before.text.count('Euro.') + before.text.count('Euro '), 2)
     self.assertEqual(re.sub(r'\bEuro\b', 'Franc', before.text), after.text)
+    areas = generation.change_asked_fact(
+      original, 'country/FR/area'
+    ).new_answers
+    self.assertEqual(areas, (areas[0], f'{areas[0]} square kilometres'))
 
 
 if __name__ == '__main__':
