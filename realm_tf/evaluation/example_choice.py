@@ -148,6 +148,7 @@ def _rank(
   return (
     not is_plain or len(text) > _LONGEST,
     -round(answer['probability'], 1),
+    ',' in text,  # "Well, ..." and "..., thanks?" say nothing.
     not text.isascii(),  # Most visitors read no accents.
     any(map(str.isdigit, answer['prediction'])),
     -len(table.article_blocks(block_id)),

@@ -71,10 +71,12 @@ class QuestionsTest(absltest.TestCase):
       ('unsure?', 'mali', 'e', 'yes', 6, 0.99),  # Not written in full.
       ('Less likely?', 'fiji', 'd', 'yes', 5, 0.70),
       ('Oman?', 'oman', 'c', 'yes', 4, 0.97),
-      ('Peru, and more?', 'peru', 'a', 'yes', 1, 0.96),
+      ('Well, Chad?', 'chad', 'b', 'yes', 3, 0.98),  # "Well" says nothing.
+      ('Peru or more?', 'peru', 'a', 'yes', 1, 0.96),
     )
     self.assertEqual(
-      chosen, ['Peru, and more?', 'Oman?', 'Less likely?', 'unsure?']
+      chosen,
+      ['Peru or more?', 'Oman?', 'Well, Chad?', 'Less likely?', 'unsure?'],
     )
 
   def test_are_at_most_six_and_have_answers(self):
