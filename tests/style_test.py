@@ -63,8 +63,8 @@ _LINES = {
   'realm_tf/text': 1674,
   'realm_tf/training': 4932,
   'realm_tf/wiki': 1440,
-  'realm_tf/world': 1843,
-  'tests': 38914,
+  'realm_tf/world': 1854,
+  'tests': 38923,
   'docs': 3566,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.

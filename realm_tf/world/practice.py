@@ -9,6 +9,7 @@ be read, as must the answers about a country without training questions.
 from collections.abc import Iterator, Sequence
 import random
 
+from realm_tf import errors
 from realm_tf.corpus import questions
 from realm_tf.corpus import sources
 from realm_tf.world import asking
@@ -72,13 +73,23 @@ def _questions(
 
 
 def invent(world: generation.World) -> Iterator[gazetteer.Entity]:
-  """Yields countries of all facts."""
+  """Yields countries with all the relations of a country of the world.
+
+  Raises:
+    UserError: There are too few names.
+  """
   rng = random.Random(f'{world.config.seed}/practice')
   train = asking.split_entities(world.known, world.config.seed)['train']
   models = [entity for entity in train if entity.kind == 'country']
   cities = [entity.name for entity in train if entity.kind == 'city']
   names = _names(world)
-  for number in range(world.config.num_invented):
+  number, most = world.config.num_invented, len(names) // 2
+  if not 0 <= number <= most:
+    raise errors.UserError(
+      f'world.num_invented must be from 0 to {most}: the countries have the '
+      f'names of towns. Found {number}. Set another number.'
+    )
+  for i in range(number):
     facts, taken = [], set()
     for fact in rng.choice(models).facts:
       values = _values(fact.relation, models, cities, rng)
@@ -88,7 +99,7 @@ def invent(world: generation.World) -> Iterator[gazetteer.Entity]:
       facts.append(fact._replace(values=values))
     aliases = (names.pop(),) if rng.random() < _ALIAS_RATE else ()
     yield gazetteer.Entity(
-      f'country/{number}', names.pop(), 'country', tuple(facts), aliases
+      f'country/{i}', names.pop(), 'country', tuple(facts), aliases
     )
 
 
@@ -108,7 +119,7 @@ def _values(
   cities: Sequence[str],
   rng: random.Random,
 ) -> tuple[str, ...]:
-  if relation in _CITY_RELATIONS and rng.random() < _CITY_RATE:
+  if relation in _CITY_RELATIONS and cities and rng.random() < _CITY_RATE:
     return (rng.choice(cities),)
   while not (values := rng.choice(models).values(relation)):
     pass

@@ -1,8 +1,11 @@
 """Tests for realm_tf.world.practice."""
 
+import dataclasses
+
 from absl.testing import absltest
 
 from realm_tf import config as config_lib
+from realm_tf import errors
 from realm_tf.world import asking
 from realm_tf.world import foreign
 from realm_tf.world import gazetteer
@@ -54,6 +57,12 @@ class PracticeTest(absltest.TestCase):
       self.assertTrue(any(a in texts[after.gold_id] for a in after.answers))
     half = (num_countries + 1) // 2
     self.assertBetween(num_invented, half - 5, half)
+
+  def test_there_must_be_enough_names(self):
+    for number in (-1, 100_000):
+      config = dataclasses.replace(_CONFIG, num_invented=number)
+      with self.assertRaisesRegex(errors.UserError, f'Found {number}'):
+        practice.practise(self.world._replace(config=config))
 
   def test_values_are_of_training_countries_and_name_each_city_once(self):
     splits = asking.split_entities(self.world.known, _CONFIG.seed)
