@@ -143,7 +143,7 @@ class FixedShapesTest(parameterized.TestCase):
     if job == 'finetuning':  # The longest block and question of this test.
       longest = {'block_tokens': 36, 'question_tokens': 50}
       config = tiny.changed(config, lengths=longest)
-    program = programs.build(job, config, num_cores=1, num_blocks=1)
+    (program,) = programs.build(job, config, num_cores=1, num_blocks=1)
     batch, _ = program.arguments
     planned = tuple(
       (name, tuple(spec.shape)) for name, spec in sorted(batch.items())
