@@ -10,12 +10,13 @@ and, for train, dev and test, questions, two_hop_questions (the answer's article
 is not named), missing_questions and foreign_questions (facts, and subjects or
 places, that no article has). Dev and test repeat their questions' facts in
 reworded_questions (words of no article) and unseen_questions (forms of no
-training question). --set=world.num_cities=500 makes a smaller world.
+training question). Training has practice_questions, too, half of those about
+countries about invented ones of practice_articles.
 
-With --predictions, the fact of the first correctly answered question gets
-another entity's value. Files: articles with the change, question (with its new
-answer), and changed.json (the question, its old and its new answer). No
-training is needed to answer it (Appendix C).
+With --predictions, the fact of the first right answer gets another entity's
+value. Files: articles with the change, question (with its new answer), and
+changed.json (with both answers). No training is needed to answer it (Appendix
+C). --set=world.num_cities=500 makes a smaller world.
 """
 
 import itertools

@@ -38,7 +38,7 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3869,
-  'bin': 2768,
+  'bin': 2769,
   'launch': 3514,
   'realm_tf': 230,
   'realm_tf/answering': 1578,
