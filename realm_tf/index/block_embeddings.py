@@ -109,7 +109,7 @@ def embed_blocks(
 def full_batches(
   lengths: config_lib.LengthConfig, batch_size: int = BATCH_SIZE
 ) -> list[tuple[int, int]]:
-  """Returns the size and length of a full batch of each length."""
+  """Returns the size and length of a full batch of each length, ascending."""
   longest = lengths.block_tokens
   return [
     (batch_size * longest // length, length)
@@ -138,13 +138,12 @@ def _batches(
   order = np.argsort(-totals, kind='stable')
   # A few blocks get a small batch.
   at_most = 1 << max(len(order) - 1, 0).bit_length()
+  full = full_batches(lengths, batch_size)
   start = 0
   while start < len(order):
     longest = int(totals[order[start]])
-    length = min(
-      lengths.block_tokens, -(-longest // _LENGTH_STEP) * _LENGTH_STEP
-    )
-    size = min(at_most, batch_size * lengths.block_tokens // length)
+    size, length = next(each for each in full if each[1] >= longest)
+    size = min(at_most, size)
     yield _Batch(order[start : start + size], size, length)
     start += size
 
