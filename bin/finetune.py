@@ -6,7 +6,9 @@ python -m bin.finetune --config=launch/quickstart.py \
     [--dev_questions=runs/world/dev_questions.jsonl]
 
 --queries_dir, in place of --questions, uses sentences with a blank for a name:
-the reader learns to extract answers from unlabelled text. With --dev_questions,
+the reader learns to extract answers from unlabelled text. With both, a fifth of
+the questions are such sentences (finetuning.sentence_share), so that the model
+keeps the words that only these have. With --dev_questions,
 the run publishes the parameters with the best exact match, and may end early
 (`finetuning.patience`). Without, it publishes the last parameters.
 """
@@ -34,7 +36,7 @@ _DEV_QUESTIONS = path_flags.existing(
 )
 _NUM_JUDGED = 1000  # Most questions of --dev_questions that are answered.
 _READER_INIT_FROM = training_flags.define_reader_init_from()
-_QUERIES_DIR = question_flags.define_queries_dir()
+_QUERIES_DIR = question_flags.define_queries_dir(both=True)
 launcher.check_flags(
   lambda retriever, init_from: retriever not in names.BY_LINKS or init_from,
   '--retriever=graph and --retriever=path need --init_from, their model.',
@@ -43,13 +45,16 @@ launcher.check_flags(
 
 def _questions(inputs):
   """Returns the questions; BM25 makes questions of --queries_dir."""
+  keep_impossible = inputs.config.finetuning.null_spans
+  asked = question_flags.read(keep_impossible=keep_impossible)
   if not _QUERIES_DIR.value:
-    keep_impossible = inputs.config.finetuning.null_spans
-    return question_flags.read(keep_impossible=keep_impossible)
+    return asked
   queries = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   queries.fit_corpus(inputs.table)
   words = bm25.over_table(inputs.table)
-  return cloze_questions.from_sentences(queries, inputs, words)
+  return asked + cloze_questions.from_sentences(
+    queries, inputs, words, len(asked)
+  )
 
 
 def _validator(inputs, retriever):

@@ -22,13 +22,17 @@ QUESTIONS = path_flags.existing(
 )
 
 
-def define_queries_dir() -> flags.FlagHolder[Optional[str]]:
-  """Defines --queries_dir, in place of --questions."""
+def define_queries_dir(both: bool = False) -> flags.FlagHolder[Optional[str]]:
+  """Defines --queries_dir, for --questions or, with `both`, next to them."""
   holder = path_flags.existing(
-    'queries_dir', 'Output of bin.make_queries, in place of --questions.'
+    'queries_dir',
+    'Output of bin.make_queries, in place of --questions'
+    + (', or next to it.' if both else '.'),
   )
   launcher.check_flags(
-    lambda queries_dir, questions: bool(queries_dir) != bool(questions),
+    lambda queries_dir, questions: (
+      (bool(queries_dir) != bool(questions)) or (both and queries_dir)
+    ),
     'One of --queries_dir and --questions must be given.',
   )
   return holder

@@ -75,7 +75,8 @@ class World(common.Jobs):
   ) -> runner.Output:
     """Adds a training on the first `number` questions, and a model's index.
 
-    'all' are also the impossible ones.
+    'all' are also the impossible ones, and sentences: without them, long
+    training forgets the words that only sentences have.
     """
     (asked,) = self.questions('practice', '')
     questions = [asked, *self.questions('train', *IMPOSSIBLE)]
@@ -90,6 +91,8 @@ class World(common.Jobs):
         cost=0,
       )
       questions = [chosen]
+    else:
+      flags['queries_dir'] = self.tagged('queries', 'sentences')
     model = self.train(
       name,
       'finetune',

@@ -33,6 +33,8 @@ class FinetuningConfig(JobConfig):
     null_spans: Whether the reader also scores a null span in each block: no
       block read has the answer, as in SQuAD 2.0. Questions with `is_impossible`
       train it; otherwise they are left out. The paper has none.
+    sentence_share: Share of the questions that are sentences of --queries_dir
+      with a blank, next to --questions. They keep what the sentences taught.
     freeze_query_tower: Whether Embed_input is not trained.
     freeze_block_tower: Whether Embed_doc is not trained (Section 3.3). If it
       is, each step embeds the blocks that it reads. The index, which is built
@@ -60,6 +62,7 @@ class FinetuningConfig(JobConfig):
   read_titles: bool = False
   read_answer_block: bool = True
   null_spans: bool = False
+  sentence_share: float = fields.below_one(0.2)
   freeze_query_tower: bool = False
   freeze_block_tower: bool = True
   refresh_every_steps: int = fields.not_negative(0)

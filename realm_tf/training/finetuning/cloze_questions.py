@@ -30,16 +30,19 @@ def from_sentences(
   queries: query_table.QueryTable,
   inputs: runs.Inputs,
   retriever: retriever_lib.Retriever,
+  num_others: int = 0,
 ) -> list[questions_lib.Question]:
   """Returns at most one question for each sentence, in random order.
 
   A random span of the sentence is the answer, if one of the retriever's first
   blocks for the rest has the span; the sentence's own block does not count.
   Sentences of held-out articles (`held_out.share`) give no question. A job gets
-  as many as its steps read, or all: 57,000 sentences take 40 s.
+  as many as its steps read, or all: 57,000 sentences take 40 s. Next to other
+  questions they are `sentence_share` of all.
 
   Args:
     queries: X, after `fit_corpus`.
+    num_others: Number of the other questions.
 
   Raises:
     UserError: No sentence gives a question.
@@ -51,16 +54,19 @@ def from_sentences(
   found: list[questions_lib.Question] = []
   config = inputs.config.finetuning
   most = config.optimizer.num_steps * config.batch_size
+  if num_others:
+    odds = config.sentence_share / (1 - config.sentence_share)
+    most = min(most, round(odds * num_others))
   for start in range(0, len(rows), _CHUNK):
     if len(found) >= most:
       break
     found += _ask(queries, rows[start : start + _CHUNK], inputs, retriever, rng)
-  if not found:
+  if not found and most:
     raise errors.UserError(
       'A block must have a name that a sentence of another block has. Found '
       f'none for {len(rows)} sentences. Use a larger corpus.'
     )
-  return found
+  return found[:most] if num_others else found
 
 
 def _ask(

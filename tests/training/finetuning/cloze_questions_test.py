@@ -23,14 +23,16 @@ _QUERIES = [
 
 
 class ClozeQuestionsTest(absltest.TestCase):
-  def _ask(self, queries, held_out_share=0.0, num_steps=1):
+  def _ask(self, queries, held_out_share=0.0, num_steps=1, num_others=0):
     directory = self.create_tempdir().full_path
     self.table = tiny.open_corpus(directory)
     config = dataclasses.replace(
       config_lib.ExperimentConfig(),
       held_out=config_lib.HeldOutConfig(share=held_out_share),
       finetuning=config_lib.FinetuningConfig(
-        optimizer=config_lib.OptimizerConfig(1e-3, num_steps), batch_size=1
+        optimizer=config_lib.OptimizerConfig(1e-3, num_steps),
+        batch_size=1,
+        sentence_share=0.25,
       ),
     )
     inputs = runs.Inputs(
@@ -40,6 +42,7 @@ class ClozeQuestionsTest(absltest.TestCase):
       tiny.open_queries(directory, queries),
       inputs,
       fakes.FakeRetriever(_BLOCKS, [0.0] * 3),
+      num_others,
     )
 
   def test_a_blank_replaces_a_name_that_another_block_has(self):
@@ -67,6 +70,12 @@ class ClozeQuestionsTest(absltest.TestCase):
     queries = [('A b.', [[0, 1]], 0)] * 1200
     self.assertLen(self._ask(queries, num_steps=600), 1024)  # Two chunks.
     self.assertLen(self._ask(queries, num_steps=2000), 1200)
+
+  def test_sentences_are_a_share_next_to_other_questions(self):
+    queries = [('A b.', [[0, 1]], 0)] * 60
+    self.assertLen(self._ask(queries, num_steps=600, num_others=120), 40)
+    self.assertLen(self._ask(queries, num_steps=600, num_others=1200), 60)
+    self.assertLen(self._ask(queries, num_steps=30, num_others=120), 30)
 
   def test_no_question_at_all_is_an_error(self):
     with self.assertRaisesRegex(errors.UserError, 'none for 1 sentences'):
