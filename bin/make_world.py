@@ -27,6 +27,7 @@ from . import path_flags
 
 from realm_tf import errors
 from realm_tf.corpus import json_records
+from realm_tf.corpus import writers
 from realm_tf.rundir import json_files
 from realm_tf.world import asking
 from realm_tf.world import foreign
@@ -63,9 +64,9 @@ def _first_right(world):
 def _write_change(world):
   question = _first_right(world)
   changed = generation.change_asked_fact(world, question.question_id)
-  generation.write_articles(changed.articles, _path('articles'))
+  writers.write_articles(changed.articles, _path('articles'))
   asked = question._replace(answers=changed.new_answers)
-  generation.write_questions([asked], _path('question'))
+  writers.write_questions([asked], _path('question'))
   row = {
     'question': question.question,
     'old_answer': changed.old_answer,
@@ -84,13 +85,13 @@ def main(_):
   for kind in (two_hops, missing, foreign):
     world.questions.update(kind.ask_splits(world))
   articles, world.questions['practice'] = practice.practise(world)
-  generation.write_articles(articles, _path('practice_articles'))
-  generation.write_articles(world.articles, _path('articles'))
-  generation.write_sentences(world.statements, _path('statements'))
-  generation.write_sentences(world.sentences, _path('sentences'))
-  generation.write_train_texts(world.questions, _path('train_texts'))
+  writers.write_articles(articles, _path('practice_articles'))
+  writers.write_articles(world.articles, _path('articles'))
+  writers.write_sentences(world.statements, _path('statements'))
+  writers.write_sentences(world.sentences, _path('sentences'))
+  writers.write_train_texts(world.questions, _path('train_texts'))
   for split, questions in world.questions.items():
-    generation.write_questions(questions, _path(f'{split}_questions'))
+    writers.write_questions(questions, _path(f'{split}_questions'))
   print(
     f'Wrote {len(world.articles)} articles, {len(world.sentences)} '
     f'sentences and {sum(map(len, world.questions.values()))} questions '

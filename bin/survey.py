@@ -20,13 +20,13 @@ from absl import flags
 
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import terms
+from realm_tf.corpus import writers
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import speed
 from realm_tf.records import surveying
 from realm_tf.rundir import json_files
 from realm_tf.tagging import taggers
 from realm_tf.world import gazetteer
-from realm_tf.world import generation
 
 flags.mark_flag_as_required('input')
 article_flags.define_format()
@@ -69,7 +69,7 @@ def main(_):
   }
   for name, side in (('train', trained), ('held_out', held_out)):
     path = os.path.join(output_dir, f'{name}_questions.jsonl')
-    generation.write_questions(side, path)
+    writers.write_questions(side, path)
   json_files.write(os.path.join(output_dir, 'survey.json'), result)
   print(f'{json.dumps(result)}{counts.summary()}')
 

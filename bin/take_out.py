@@ -21,7 +21,7 @@ from absl import flags
 
 from realm_tf.corpus import sources
 from realm_tf.corpus import taken_out
-from realm_tf.world import generation
+from realm_tf.corpus import writers
 
 _INPUT = path_flags.existing(
   'input', 'Articles, as of bin.make_blocks', required=True, many=True
@@ -66,9 +66,9 @@ def main(_):
     seed=launcher.config().seed,
   )
   path = os.path.join(_OUTPUT_DIR.value, '{}.jsonl').format
-  generation.write_articles(kept, path('articles'))
+  writers.write_articles(kept, path('articles'))
   for name, chosen in questions.items():
-    generation.write_questions(chosen, path(name))
+    writers.write_questions(chosen, path(name))
 
 
 if __name__ == '__main__':

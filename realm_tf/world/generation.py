@@ -5,13 +5,8 @@
 The world is a function of `WorldConfig` and takes a few seconds.
 """
 
-from collections.abc import Iterable, Mapping
-import json
-import os
 import random
-from typing import Any, NamedTuple
-
-import tensorflow as tf
+from typing import NamedTuple
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
@@ -113,66 +108,3 @@ def change_asked_fact(world: World, question_id: str) -> ChangedFact:
   articles[row] = article = writing.write_article(changed, paragraphs)
   (fact,) = (fact for fact in changed.facts if fact.relation == relation)
   return ChangedFact(articles, old[0], asking.answers(fact, article.text))
-
-
-def write_articles(articles: Iterable[sources.Article], path: str) -> None:
-  """Writes articles as the JSONL that `sources` reads."""
-  _write_rows(
-    ({'title': a.title, 'text': a.text, 'id': a.article_id} for a in articles),
-    path,
-  )
-
-
-def write_sentences(
-  sentences: Iterable[tagged_sentences.TaggedSentence], path: str
-) -> None:
-  """Writes sentences as the JSONL that `tagged_sentences` reads."""
-  _write_rows(
-    ({'text': s.text, 'spans': s.spans, 'id': s.article_id} for s in sentences),
-    path,
-  )
-
-
-def write_train_texts(
-  splits: Mapping[str, Iterable[questions_lib.Question]], path: str
-) -> None:
-  """Writes the texts of training questions, to learn a vocabulary from."""
-  _write_rows(
-    (
-      {'text': question.question}
-      for split, questions in splits.items()
-      if split.endswith('train')
-      for question in questions
-    ),
-    path,
-  )
-
-
-def write_questions(
-  questions: Iterable[questions_lib.Question], path: str
-) -> None:
-  """Writes questions as the JSONL that `questions` reads.
-
-  A question without an answer is_impossible, as in SQuAD 2.0.
-  """
-  _write_rows(
-    (
-      {
-        'question': question.question,
-        'answers': question.answers,
-        **({} if question.answers else {'is_impossible': True}),
-        'id': question.question_id,
-        'gold_id': question.gold_id,
-        **({'regex': True} if question.regex else {}),
-      }
-      for question in questions
-    ),
-    path,
-  )
-
-
-def _write_rows(rows: Iterable[Mapping[str, Any]], path: str) -> None:
-  tf.io.gfile.makedirs(os.path.dirname(path))
-  with tf.io.gfile.GFile(path, 'w') as file:
-    for row in rows:
-      file.write(json.dumps(row, ensure_ascii=False) + '\n')

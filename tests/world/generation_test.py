@@ -10,6 +10,7 @@ import sys
 from absl.testing import absltest
 
 from realm_tf import config as config_lib
+from realm_tf.corpus import writers
 from realm_tf.world import asking
 from realm_tf.world import gazetteer
 from realm_tf.world import generation
@@ -175,7 +176,7 @@ class WorldTest(absltest.TestCase):
   def test_writes_questions_as_jsonl(self):
     path = self.create_tempfile().full_path
     questions = self.world.questions['dev']
-    generation.write_questions(questions, path)
+    writers.write_questions(questions, path)
     rows = tiny.read_rows(path)
     self.assertLen(rows, 40)
     self.assertEqual(

@@ -7,6 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import config as config_lib
+from realm_tf.corpus import writers
 from realm_tf.world import asking
 from realm_tf.world import foreign
 from realm_tf.world import gazetteer
@@ -135,7 +136,7 @@ class MissingTest(parameterized.TestCase):
 
   def test_the_file_says_that_they_have_no_answer(self):
     path = self.create_tempfile().full_path
-    generation.write_questions(self.missing['missing_dev'][:1], path)
+    writers.write_questions(self.missing['missing_dev'][:1], path)
     question = self.missing['missing_dev'][0]
     self.assertEqual(
       tiny.read_rows(path),
