@@ -50,8 +50,8 @@ class World(common.Jobs):
     self.practice = recipe.stage(
       'practice',
       'make_blocks',
+      append=corpus,
       input=folder / 'practice_articles.jsonl',
-      vocab_file=corpus / 'vocab.txt',
       **self._blocks,
     )
     measuring = {'questions': self.questions('test', *WORDINGS)}

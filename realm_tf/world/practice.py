@@ -31,7 +31,7 @@ _CITY_RELATIONS = frozenset(
 def practise(
   world: generation.World,
 ) -> tuple[list[sources.Article], list[questions.Question]]:
-  """Returns the world's and the invented articles, and training questions.
+  """Returns the articles of the invented countries, and training questions.
 
   Each second training question about a country asks an invented one for the
   same relation.
@@ -53,7 +53,7 @@ def practise(
       if is_next and invented.get(relation):
         question = invented[relation].pop()
     asked.append(question)
-  return world.articles + articles, asked
+  return articles, asked
 
 
 def _questions(
