@@ -64,7 +64,7 @@ _LINES = {
   'realm_tf/training': 4938,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1864,
-  'tests': 38997,
+  'tests': 39005,
   'docs': 3566,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.

@@ -21,7 +21,8 @@ PREFIX = 'missing_'
 # Relations of the other kind of entity that make sense, but are in no article.
 _CROSSED = {'city': ('area', 'density', 'phone_code'), 'country': ('latitude',)}
 _OTHER_KIND = {'city': 'country', 'country': 'city'}
-_OUTSIDE = 2  # Relations of outside.txt for an asker, out of about five.
+# Relations of outside.txt for an asker, out of about five; training has many.
+_OUTSIDE = {'train': 6, 'dev': 2, 'test': 2}
 _COUNTRY_ASKERS = 4  # Countries are few, but most asked about.
 # Without a value, the entity may be the capital or the largest city itself.
 _UNCLEAR = frozenset(('capital_distance', 'next_larger', 'second_city'))
@@ -50,7 +51,8 @@ def ask_splits(world: generation.World) -> dict[str, list[questions.Question]]:
     seed = f'{config.seed}/{PREFIX}{split}'
     choices = {}
     for entity in splits[split]:
-      lacks = list(find(rows[entity.article_id], split, random.Random(seed)))
+      rng = random.Random(f'{seed}/{entity.article_id}')
+      lacks = list(find(rows[entity.article_id], split, rng))
       number = _COUNTRY_ASKERS if entity.kind == 'country' else 1
       for i in range(number):
         choices[entity, i] = lacks[i::number]
@@ -114,7 +116,9 @@ def _lacks(
     for (of, kinds, relation), wordings in outside_relations().items()
     if of == split and entity.kind in kinds.split('|')
   ]
-  for i, (relation, wordings) in enumerate(rng.sample(outside, _OUTSIDE)):
+  for i, (relation, wordings) in enumerate(
+    rng.sample(outside, _OUTSIDE[split])
+  ):
     yield _Lack(relation, wordings, (entity.kind, f'outside {i}'))
 
 

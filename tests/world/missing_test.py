@@ -90,7 +90,14 @@ class MissingTest(parameterized.TestCase):
     self.assertGreater(len(asked), 20)
     self.assertLess(max(asked.values()), 40)
     self.assertIn('president', {*missing_names('train')})
-    self.assertNotEmpty({*asked} & {*missing_names('train')})
+    # Each asker has other relations that no article states.
+    for split in ('train', 'test'):
+      names = {*missing_names(split)}
+      found = {
+        q.question_id.rsplit('/', 1)[1]
+        for q in self.missing[f'missing_{split}']
+      }
+      self.assertGreater(len(found & names) / len(names), 0.5)
 
   def test_splits_share_no_relation_that_is_in_no_article(self):
     names = [
