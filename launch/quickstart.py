@@ -84,7 +84,7 @@ CONFIG = config.ExperimentConfig(
 )
 
 # Training questions -> steps.
-_STEPS: dict[int | str, int] = {1000: 200, 'all': 1500}
+_STEPS: dict[int | str, int] = {1000: 200, 'all': 2000}
 _READING: dict[str, Any] = {'num_read': 5, 'answer_by': 'text'}
 _WEIGHTS: dict[str, Any] = {'sparse_weight': [0, quickstart_summary.WEIGHT]}
 # Of the page.
