@@ -23,7 +23,6 @@ _NAMES = {'e': '{e}', 'x': '{x}'}
 _HELD_OUT = ('dev', 'test')
 _BASE_FORMS = {'has': 'have', 'goes': 'go'}
 _ALIAS_RATE, _LOWER_CASE_RATE, _NO_MARK_RATE = 0.3, 0.3, 0.25
-_ADJECTIVE_RATE = 0.4
 _FILLER_SHARE = 1 / 3  # Of unseen questions: only the fillers are unseen.
 _AFTER_NOUNS = (
   r'of|in|for|that|per|on|by|next|around|spoken|used|heard|with|border\w+|where'
@@ -81,12 +80,7 @@ def wrap(question: str, split: str, rng: random.Random) -> str:
 
 
 def write(form: str, entity: gazetteer.Entity, rng: random.Random) -> str:
-  """Returns a form as people type it.
-
-  With an alias or an adjective, in lower case, without the last mark.
-  """
-  if entity.adjective and rng.random() < _ADJECTIVE_RATE:
-    form = templates.with_adjective(form, entity)
+  """Returns a form as people type it: an alias, lower case, no last mark."""
   name = entity.name
   if entity.aliases and rng.random() < _ALIAS_RATE:
     name = rng.choice(entity.aliases)

@@ -55,8 +55,7 @@ class Fact(NamedTuple):
 class Entity(NamedTuple):
   """Subject of one article. `kind` is 'city' or 'country'.
 
-  `aliases` are other usual names, each of this entity alone, e.g. 'UK'. A
-  country may have an `adjective`, e.g. 'Swiss', and its `people`, 'the Swiss'.
+  `aliases` are other usual names, each of this entity alone, e.g. 'UK'.
   """
 
   article_id: str
@@ -64,8 +63,6 @@ class Entity(NamedTuple):
   kind: str
   facts: tuple[Fact, ...]
   aliases: tuple[str, ...] = ()
-  adjective: str = ''
-  people: str = ''
 
   def values(self, relation: str) -> tuple[str, ...]:
     """Returns the values of a relation; none if it is unknown."""
@@ -145,18 +142,9 @@ def _countries() -> dict[str, Entity]:
       'country',
       tuple(Fact(name, tuple(values)) for name, values in row['facts'].items()),
       tuple(row.get('aliases', ())),
-      adjective := row.get('adjective', ''),
-      row.get('people') or people_of(adjective),
     )
     for code, row in _tables()['countries'].items()
   }
-
-
-def people_of(adjective: str) -> str:
-  """Returns the people of a regular adjective: 'Italians', 'the French'."""
-  if adjective.endswith(('an', 'i')):
-    return f'{adjective}s'
-  return f'the {adjective}' if adjective else ''
 
 
 def city_aliases(name: str) -> tuple[str, ...]:

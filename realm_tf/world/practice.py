@@ -18,9 +18,6 @@ from realm_tf.world import generation
 from realm_tf.world import writing
 
 _ALIAS_RATE = 0.5  # Share of the countries with an alias.
-_ADJECTIVE_RATE = 0.8
-# Of names that end in a consonant, and in a vowel, which a suffix replaces.
-_SUFFIXES = ('ian', 'ese', 'i', 'ish'), ('an', 'ian', 'ese', 'ish')
 # The names of few capitals are repeated without end; any city's name will do.
 _CITY_RATE = 0.7
 _CITY_RELATIONS = frozenset(
@@ -101,22 +98,9 @@ def invent(world: generation.World) -> Iterator[gazetteer.Entity]:
       taken.add(values)
       facts.append(fact._replace(values=values))
     aliases = (names.pop(),) if rng.random() < _ALIAS_RATE else ()
-    name = names.pop()
-    adjective = _adjective(name, rng) if rng.random() < _ADJECTIVE_RATE else ''
     yield gazetteer.Entity(
-      f'country/{i}',
-      name,
-      'country',
-      tuple(facts),
-      aliases,
-      adjective,
-      gazetteer.people_of(adjective),
+      f'country/{i}', names.pop(), 'country', tuple(facts), aliases
     )
-
-
-def _adjective(name: str, rng: random.Random) -> str:
-  stem = name.rstrip('aeiou')
-  return stem + rng.choice(_SUFFIXES[stem != name])
 
 
 def _names(world: generation.World) -> list[str]:

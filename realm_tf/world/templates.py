@@ -26,23 +26,6 @@ _TAKES_ARTICLE = re.compile(
 )
 
 
-# "the second largest city of {e}" -> "the second largest Swiss city"
-_FIRST = r'((?:(?:second|third|most \w+|\w+est|\w+most|number \w+|main) )*)'
-_POSSESSIONS = (
-  (
-    rf'([Tt]he ){_FIRST}((?:[a-z-]+ ){{1,2}}[a-z-]+|[a-z-]+) of {{e}}',
-    r'\1\2{} \3',
-  ),
-  (rf'^{_FIRST}([a-z-]+(?: [a-z-]+)?) of {{x}}', r'\1{} \2'),
-  (rf'{{g}} {_FIRST}', r'the \1{} '),
-  (r'^{x} (?=[a-z])', '{} '),
-)
-_PEOPLE = re.compile(
-  r'(?<![Mm]ost )(?<!of )(?:\b[Tt]he )?\b([Pp]eople|[Cc]itizens|[Ll]ocals)'
-  r' (?:in|of|from) {e}'
-)
-
-
 class Wordings(NamedTuple):
   """Wordings of one relation; '{e}' is the entity, '{v}' the value.
 
@@ -108,22 +91,6 @@ def read_sections(name: str) -> dict[tuple[str, ...], Wordings]:
       *(tuple(x[2:] for x in lines if x[:1] == mark) for mark in 'ZXNC~>?=')
     )
   return result
-
-
-def with_adjective(wording: str, entity: gazetteer.Entity) -> str:
-  """Returns 'the Swiss capital' for 'the capital of {e}', if it can be.
-
-  'People in {e}' become 'the Swiss'. Without an adjective, or a place for it,
-  the wording stays.
-  """
-  if not entity.adjective:
-    return wording
-  text, number = _PEOPLE.subn(entity.people, wording, count=1)
-  for pattern, changed in _POSSESSIONS:
-    if not number:
-      new = changed.format(entity.adjective)
-      text, number = re.subn(pattern, new, wording, count=1)
-  return text
 
 
 def fill(wording: str, entity: str, values: Sequence[str] = ()) -> Filled:

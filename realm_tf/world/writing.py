@@ -15,7 +15,6 @@ from realm_tf.world import templates
 
 _LONG_MENTION_RATE = 0.15  # Share of 'the city of Lyon' for 'Lyon'.
 _ALIAS_RATE = 0.4  # Share of 'the UK' for 'the United Kingdom'.
-_ADJECTIVE_RATE = 0.35  # Share of 'the Swiss capital', where it can be said.
 # The last facts of one paragraph do not begin the next: no block states a fact
 # twice.
 _SEPARATION = 3
@@ -67,7 +66,6 @@ def write_sentences(
       values = fact.values
       if len(values) > _MAX_LISTED:
         values = sorted(rng.sample(values, _MAX_LISTED))
-      wording = _with_adjective(wording, entity, rng)
       filled = templates.fill(wording, _short_name(entity, rng), values)
       yield tagged_sentences.TaggedSentence(
         filled.text, filled.spans, entity.article_id
@@ -84,7 +82,6 @@ def _state(
   name = _short_name(entity, rng)
   if is_long and entity.kind == 'city':
     name = f'the city of {name}'
-  wording = _with_adjective(wording, entity, rng)
   filled = templates.fill(wording, name, fact.values)
   spans = sorted(filled.spans + filled.name_spans)
   return tagged_sentences.TaggedSentence(
@@ -96,11 +93,3 @@ def _short_name(entity: gazetteer.Entity, rng: random.Random) -> str:
   if entity.aliases and rng.random() < _ALIAS_RATE:
     return rng.choice(entity.aliases)
   return entity.name
-
-
-def _with_adjective(
-  wording: str, entity: gazetteer.Entity, rng: random.Random
-) -> str:
-  if entity.adjective and rng.random() < _ADJECTIVE_RATE:
-    return templates.with_adjective(wording, entity)
-  return wording

@@ -128,7 +128,7 @@ class MissingTest(parameterized.TestCase):
       )
       for question in absent:
         asked = question.split()
-        words = [w for w in asked if w[0].isupper() and w != 'A']
+        words = [w for w in asked if w[0].isupper()]
         if words[:2] != asked[:2]:  # No name of two words comes first.
           words = words[1:]
         name = gazetteer.fold(' '.join(words))

@@ -1,15 +1,11 @@
 """Tests for realm_tf.world.templates and the wordings."""
 
-import random
 import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.world import forms
-from realm_tf.world import gazetteer
 from realm_tf.world import templates
-from realm_tf.world import writing
 
 # Words that any question may use, and the unit km.
 _FUNCTION_WORDS = set(
@@ -59,56 +55,6 @@ class FillTest(parameterized.TestCase):
   )
   def test_some_names_take_an_article(self, name, expected):
     self.assertEqual(templates.with_article(name) != name, expected)
-
-
-_SWISS = gazetteer.Entity(
-  '', 'Switzerland', 'country', (), adjective='Swiss', people='the Swiss'
-)
-
-
-class AdjectiveTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ('What is the capital of {e}?', 'What is the Swiss capital?'),
-    ("What's {g} capital city?", "What's the Swiss capital city?"),
-    ('The largest city of {e} is {v}.', 'The largest Swiss city is {v}.'),
-    ('{g} second largest city', 'the second largest Swiss city'),
-    ('{x} capital', 'Swiss capital'),
-    ('capital of {x}', 'Swiss capital'),
-    ('{x}: capital?', '{x}: capital?'),
-    ('People in {e} speak {v}.', 'the Swiss speak {v}.'),
-    ('What do the people of {e} eat?', 'What do the Swiss eat?'),
-    ('Where are most people of {e}?', 'Where are most people of {e}?'),
-    ('{e} borders {v}.', '{e} borders {v}.'),
-  )
-  def test_adjective_has_its_place(self, wording, expected):
-    self.assertEqual(templates.with_adjective(wording, _SWISS), expected)
-    none = _SWISS._replace(adjective='', people='')
-    self.assertEqual(templates.with_adjective(wording, none), wording)
-
-  @parameterized.parameters(
-    ('Italian', 'Italians'),
-    ('Iraqi', 'Iraqis'),
-    ('French', 'the French'),
-    ('', ''),
-  )
-  def test_people_of_an_adjective(self, adjective, people):
-    self.assertEqual(gazetteer.people_of(adjective), people)
-
-  def test_questions_and_articles_have_adjectives(self):
-    swiss = _SWISS._replace(
-      article_id='country/CH', facts=(gazetteer.Fact('capital', ('Bern',)),)
-    )
-    rng = random.Random(0)
-    asked = {forms.write('{g} capital', swiss, rng).lower() for _ in range(99)}
-    self.assertSameElements(
-      asked, ("switzerland's capital", 'the swiss capital')
-    )
-    articles = {
-      writing.write_article(swiss, writing.write_paragraphs(swiss, seed)).text
-      for seed in range(99)
-    }
-    shares = [' Swiss ' in text for text in articles]
-    self.assertBetween(sum(shares) / len(shares), 0.1, 0.6)
 
 
 def _words(wordings):
