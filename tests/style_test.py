@@ -65,7 +65,7 @@ _LINES = {
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1790,
   'tests': 38941,
-  'docs': 3566,
+  'docs': 3567,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 
