@@ -99,7 +99,9 @@ class _Schedule:
     if plan.reason != 'new':
       how = 'goes on' if goes_on else 'runs again'
       _say(f'[{name}] {how}: {plan.reason}')
-    more: dict[str, Any] = {'resume': True} if goes_on else {}
+    # A version of an index that was begun is finished without a flag.
+    is_index = stage.action == 'build_index'
+    more: dict[str, Any] = {'resume': True} if goes_on and not is_index else {}
     if stage.config is not None:
       more['config'] = os.path.join(run_dir, '.stages', f'{name}.config.json')
       user_cache.write_json(more['config'], dataclasses.asdict(stage.config))

@@ -4,7 +4,7 @@ r"""Refusing on SQuAD, half of whose paragraphs are taken out of the corpus.
 
 MODEL is a model directory with a reader that val's questions did not train,
 such as RUN_DIR/gold of launch.own_text. The articles of the questions that did,
---trained_on, are left out. SQUAD_OPEN is as for launch/open_squad.py.
+--trained_on, are left out. SQUAD_OPEN is as for launch/tables.py.
 
 The reader goes on in two ways: `before`, on answerable questions, with raw
 probabilities; and `after`, on the same ones and half as many without an answer,

@@ -1,6 +1,6 @@
-"""SQuAD's paragraphs as one corpus, its questions, and an imported encoder."""
+"""A corpus, its questions and an imported encoder; SQuAD's are an example."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 from . import common
@@ -10,12 +10,14 @@ from . import variants
 from realm_tf import config as config_lib
 
 
-class SquadOpen(common.Jobs):
-  """Stages that recipes on SQuAD have in common.
+class Imported(common.Jobs):
+  """Stages that recipes on one corpus with an imported encoder have in common.
 
   Args:
-    folder: Holds {train,val}_{corpus,qa}.jsonl.gz.
     model: A Hugging Face BERT directory.
+    texts: Articles, --input of bin.make_blocks.
+    questions: Measure.
+    judging: More flags of bin.evaluate.
     blocks: Flags of bin.make_blocks.
   """
 
@@ -23,18 +25,17 @@ class SquadOpen(common.Jobs):
     self,
     recipe: runner.Recipe,
     model: str,
-    folder: str,
+    texts: Sequence[str],
+    questions: Sequence[str],
     *,
     config: config_lib.ExperimentConfig,
     costs: Optional[Mapping[str, float]] = None,
+    judging: Optional[Mapping[str, Any]] = None,
     **blocks: Any,
   ):
-    self.texts, (self.train_qa, self.val_qa) = texts(folder)
+    self.recipe, self.texts = recipe, list(texts)
     self.config = recipe.config(config)
-    source = runner.Input(f'hf:{model}')
-    self.start = recipe.stage(
-      'start', 'import_checkpoint', source=source, output_dir=runner.OUTPUT
-    )
+    self.start = self.imported('start', model)
     self.blocks: dict[str, Any] = {
       'vocab_file': self.start / 'vocab.txt',
       'max_block_wordpieces': self.config.lengths.block_tokens,
@@ -45,8 +46,21 @@ class SquadOpen(common.Jobs):
       recipe,
       recipe.stage('corpus', 'make_blocks', input=self.texts, **self.blocks),
       learning={'model_of': self.start, 'set': variants.NO_DROPOUT},
-      measuring={'questions': self.val_qa, 'recall_at': '1,5,20'},
+      measuring={
+        'questions': list(questions),
+        'recall_at': '1,5,20',
+        **(judging or {}),
+      },
       costs=costs,
+    )
+
+  def imported(self, name: str, model: str) -> runner.Output:
+    """Adds the model directory of a Hugging Face BERT."""
+    source = runner.Input(f'hf:{model}')
+    if isinstance(model, runner.Output):
+      source = runner.Output(f'hf:{model}', model.stage)
+    return self.recipe.stage(
+      name, 'import_checkpoint', source=source, output_dir=runner.OUTPUT
     )
 
 

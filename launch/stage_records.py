@@ -70,11 +70,13 @@ def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:
   """Makes place for a stage's output; returns whether the stage goes on."""
   record = read(run_dir, stage.name)
   checkpoints = os.path.join(stage.output, 'checkpoints')
-  goes_on = (
-    record.get('key') == plan.key
-    and stage.action in stage_keys.TRAINERS
-    and os.path.isdir(checkpoints)
-    and bool(os.listdir(checkpoints))
+  goes_on = record.get('key') == plan.key and (
+    (stage.action == 'build_index' and record['state'] == 'begun')
+    or (
+      stage.action in stage_keys.TRAINERS
+      and os.path.isdir(checkpoints)
+      and bool(os.listdir(checkpoints))
+    )
   )
   if record and not goes_on:
     if record['state'] == 'done' and os.path.lexists(stage.output):

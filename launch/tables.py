@@ -4,12 +4,13 @@ r"""A small version of the paper's Table 2: the gain of each part.
       [--keep_head] [--articles=FILE]
 
 MODEL is a Hugging Face BERT directory; SQUAD_OPEN holds {train,val}_{corpus,
-qa}.jsonl.gz, as for launch/open_squad.py. Z is all paragraphs. X is their
-sentences; in row realm_other_text, the sentences of --articles. No row sees a
-question: launch/table1.py fine-tunes them. --rows makes only these rows; all
-are compared with the first. --keep_head keeps MODEL's pooling: after few layers
-[CLS] is nearly the same for all texts. --set changes no setting that defines a
-row or its reader.
+qa}.jsonl.gz: paragraphs as articles (title, text, id), and questions (question,
+answers, gold_id). Z is all paragraphs. X is their sentences; in row
+realm_other_text, the sentences of --articles. No row sees a question:
+launch/table1.py fine-tunes them. --rows makes only these rows; all are compared
+with the first. --keep_head keeps MODEL's pooling: after few layers [CLS] is
+nearly the same for all texts. --set changes no setting that defines a row or
+its reader.
 """
 
 from typing import Any
@@ -106,7 +107,7 @@ _ROWS = {name: (name, 'model') for name in _EMBEDDERS} | {
   'encoder': ('start', 'model'),
 }
 # --set of a new projection of [CLS].
-_NEW_HEAD = [
+NEW_HEAD = [
   'model.embedder.head=cls',
   'model.embedder.embedding_size=128',
   'model.embedder.normalize=false',
@@ -114,7 +115,7 @@ _NEW_HEAD = [
 ]
 
 
-class _Tables(squad_stages.SquadOpen):
+class Tables(squad_stages.Imported):
   """Adds the stages of rows; an equal stage of several rows is one.
 
   Args:
@@ -125,15 +126,17 @@ class _Tables(squad_stages.SquadOpen):
   def __init__(
     self,
     recipe: runner.Recipe,
-    model: str,
-    folder: str,
-    *,
-    articles: str,
+    *inputs: Any,
+    articles: str = '',
     head: list[str],
+    **others: Any,
   ):
-    super().__init__(recipe, model, folder, config=CONFIG, links='titles')
+    super().__init__(recipe, *inputs, **others)
     self._articles, self._head = articles, head
-    self._queries = self.queries('queries', self.texts, tagger='rules')
+
+  @property
+  def _queries(self) -> runner.Output:
+    return self.queries('queries', self.texts, tagger='rules')
 
   def embedders(self, name: str) -> runner.Output:
     """Adds pre-training, and all that it starts from."""
@@ -164,22 +167,27 @@ class _Tables(squad_stages.SquadOpen):
       queries_dir=queries,
     )
 
-  def evaluate_row(self, row: str) -> runner.Output:
+  def evaluate_row(self, row: str, **judging: Any) -> runner.Output:
     """Adds a row's evaluation."""
     name, retriever = _ROWS[row]
     model = self.embedders(name)
     # REALM has the refresher's index.
     if retriever == 'model' and not name.startswith('realm'):
       self.index(f'index_{name}', model)
+    sentences: dict[str, Any] = {}
+    if self.config.held_out.share:
+      sentences['queries_dir'] = self._queries
+      sentences['held_out_share'] = self.config.held_out.share
     return self.evaluate(
       f'{row}_before',
       model_dir=model,
       retriever=retriever,
-      queries_dir=self._queries,
-      held_out_share=self.config.held_out.share,
+      **sentences,
+      **judging,
     )
 
   def train(self, name: str, *arguments: Any, **flags: Any) -> runner.Output:
+    """Adds a training job."""
     # Trained embedders, the encoder's, keep their head.
     head = [] if 'encoder' in name else self._head
     flags |= {'set': variants.NO_DROPOUT + head, 'cost': 500}
@@ -203,12 +211,22 @@ def stages(
       f'--rows must be some of {", ".join(known)}. Found {rows}. Correct it, '
       'or leave --rows out.'
     )
-  head = [] if keep_head else _NEW_HEAD
-  tables = _Tables(recipe, model, squad_open, articles=articles, head=head)
+  head = [] if keep_head else NEW_HEAD
+  texts, (_, val_qa) = squad_stages.texts(squad_open)
+  tables = Tables(
+    recipe,
+    model,
+    texts,
+    [val_qa],
+    articles=articles,
+    head=head,
+    config=CONFIG,
+    links='titles',
+  )
   for row in chosen:  # First, because they need not wait for ICT's index.
     tables.embedders(_ROWS[row][0])
   evaluations = [tables.evaluate_row(row) for row in chosen]
-  common.results(recipe, 'results.json', [evaluations], questions=tables.val_qa)
+  common.results(recipe, 'results.json', [evaluations], questions=val_qa)
 
 
 def main():

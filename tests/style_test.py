@@ -37,9 +37,9 @@ _PHRASES = {
 
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
-  'benchmarks': 3869,
+  'benchmarks': 4260,
   'bin': 2779,
-  'launch': 3517,
+  'launch': 3644,
   'realm_tf': 230,
   'realm_tf/answering': 1578,
   'realm_tf/config': 947,
@@ -64,7 +64,7 @@ _LINES = {
   'realm_tf/training': 4938,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1790,
-  'tests': 38941,
+  'tests': 39085,
   'docs': 3567,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.

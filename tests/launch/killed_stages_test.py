@@ -162,6 +162,16 @@ class UnfinishedTest(absltest.TestCase):
     self.assertFalse(self._begin('finetune', other))  # Other settings.
     self.assertFalse(checkpoints.exists())
 
+  def test_an_index_goes_on_from_its_shards_unless_it_was_complete(self):
+    plan = stage_records.Plan('x', {}, 'new')
+    self.assertFalse(self._begin('build_index', plan))
+    (self.run_dir / 'a').mkdir()
+    self.assertTrue(self._begin('build_index', plan))
+    self.assertTrue((self.run_dir / 'a').exists())
+    stage_records.finish(str(self.run_dir), 'a', plan)
+    self.assertFalse(self._begin('build_index', plan))
+    self.assertFalse((self.run_dir / 'a').exists())
+
   def test_another_binary_begins_with_no_output(self):
     plan = stage_records.Plan('x', {}, 'new')
     self._begin('evaluate', plan)

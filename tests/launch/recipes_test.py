@@ -7,7 +7,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from launch import open_squad
+from launch import common
+from launch import open_qa
+from launch import own_text
 from launch import quickstart
 from launch import recipe as recipe_lib
 from launch import runner
@@ -65,7 +67,7 @@ class RecipesTest(parameterized.TestCase):
     return [
       *_stages(quickstart).values(),
       *_tables(articles='/articles').values(),
-      *_stages(open_squad, '/model', '/squad').values(),
+      *_stages(open_qa, '/model', '/wiki', '/nq,/trec', layers=3).values(),
       *_stages(squad_refusing, '/model', '/squad').values(),
       *_stages(table1, *_TABLE1, run_dir=self._finished_run()).values(),
     ]
@@ -156,8 +158,12 @@ class RecipesTest(parameterized.TestCase):
       found = {n for n, s in stages.items() if new in s.flags.get('set', [])}
       self.assertEqual(found, expected)
 
-  def test_the_second_part_of_squad_has_another_order(self):
-    stages = _stages(open_squad, '/model', '/squad', overrides=['seed=4'])
+  def test_the_second_part_of_the_reader_has_another_order(self):
+    listed = runner.Recipe('/run', ['seed=4'])
+    jobs = common.Jobs(listed, '/corpus', learning={}, measuring={})
+    config = listed.config(own_text.CONFIG)
+    jobs.train_on_questions(config, {}, init_from='/start')
+    stages = listed.stages
     self.assertEqual(stages['gold'].config.seed, 4)
     self.assertEqual(stages['qa'].config.seed, 5)
     self.assertTrue(stages['qa'].config.finetuning.freeze_query_tower)

@@ -1,4 +1,4 @@
-"""Runs a row of launch/tables.py, from a BERT and SQuAD to its table."""
+"""Runs rows of launch/tables.py and open_qa.py, from a BERT to their tables."""
 
 import gzip
 import json
@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from launch import common
+from launch import open_qa
 from launch import runner
 from launch import tables
 from realm_tf.modeling import weights
@@ -87,6 +88,58 @@ class TablesRunTest(absltest.TestCase):
     printed = common.printed_tables(str(run_dir)).splitlines()
     self.assertRegex(printed[0], r' *system +span_recall@1 ')
     self.assertRegex(printed[1], r'encoder_before +\d')
+
+  def test_makes_a_table_of_each_file_of_questions(self):
+    directory = pathlib.Path(self.create_tempdir().full_path)
+    _write_bert(directory / 'bert')
+    _write_squad(directory / 'squad')
+    asked = {'question': 'What is the capital of Peru?', 'answers': ['Lima']}
+    trec = {'question': 'Where is it?', 'answers': ['L.ma|X'], 'regex': True}
+    missing = {'question': 'What is the capital?', 'answers': ['Bern']}
+    for name, rows in (('nq', [asked, missing]), ('trec', [trec, trec])):
+      with open(directory / f'{name}.jsonl', 'w') as file:
+        file.writelines(json.dumps(row) + '\n' for row in rows * 10)
+    run_dir = directory / 'run'
+    arguments = [
+      str(directory / 'bert'),
+      str(directory / 'squad/train_corpus.jsonl.gz'),
+      f'{directory}/nq.jsonl,{directory}/trec.jsonl',
+    ]
+    runner.run(
+      open_qa.stages, str(run_dir), *arguments, rows='bm25,encoder', layers=1
+    )
+    [nq] = json.loads((run_dir / 'nq_test.json').read_text())['tables']
+    self.assertLen(nq, 3)
+    [trec] = json.loads((run_dir / 'trec_test.json').read_text())['tables']
+    self.assertEqual([row['recall@20'] for row in trec[1:]], [100.0, 100.0])
+    pooled = (run_dir / 'pool.txt').read_text()
+    self.assertIn('trec_test: 2 of 2 questions', pooled)
+    parts = [
+      (run_dir / 'questions' / f'{name}.jsonl').read_text().splitlines()
+      for name in ('nq_dev', 'nq_test', 'trec_dev', 'trec_test', 'train')
+    ]
+    self.assertEqual(list(map(len, parts)), [2, 2, 2, 2, 32])
+    layers = json.loads((run_dir / 'first_layers/config.json').read_text())
+    self.assertEqual(layers, {**_BERT, 'num_hidden_layers': 1})
+
+
+class PoolTest(absltest.TestCase):
+  def test_recall_is_over_questions_that_a_row_answers(self):
+    folders = []
+    for row, ranks in (('a', [1, None, None, 7]), ('b', [2, 100, None, None])):
+      folder = pathlib.Path(self.create_tempdir().full_path, row, 'nq')
+      folder.mkdir(parents=True)
+      folders.append(str(folder))
+      with open(folder / 'predictions.jsonl', 'w') as file:
+        file.writelines(f'{json.dumps({"answer_rank": r})}\n' for r in ranks)
+    output = self.create_tempfile().full_path
+    open_qa.pool([folders], output)
+    title, a, b = pathlib.Path(output).read_text().splitlines()
+    self.assertEqual(title, 'nq: 3 of 4 questions')
+    # Wilson's interval of 1 of 3 is (.0615, .7923), of 2 of 3 (.2077, .9385).
+    third, most = '33.3 (6.1 to 79.2)', '66.7 (20.8 to 93.9)'
+    self.assertEndsWith(a, f'{third} / {third} / {most}')
+    self.assertEndsWith(b, f'0.0 (0.0 to 56.2) / {third} / {third}')
 
 
 if __name__ == '__main__':

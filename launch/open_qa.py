@@ -1,0 +1,196 @@
+r"""The paper's benchmarks: questions of several files on a Wikipedia.
+
+  python -m launch.open_qa MODEL ARTICLES QUESTIONS[,QUESTIONS...] RUN_DIR \
+      [--rows=bm25,encoder] [--layers=3]
+  python -m launch.table1 launch/open_qa.py RUN_DIR/questions/train.jsonl \
+      RUN_DIR/questions/NAME_test.jsonl,... RUN_DIR --rows=realm,orqa,bm25
+
+MODEL is a Hugging Face BERT directory; ARTICLES, an --input of bin.make_blocks,
+are Z and X. QUESTIONS, JSON lines, are e.g. NaturalQuestions-Open,
+WebQuestions and CuratedTREC (answers with "regex": true); a tenth of each file
+becomes dev, a tenth test, the rest train. Row `encoder` is MODEL, untrained.
+With --layers the other rows start from MODEL's first layers with a new
+projection of [CLS], for an encoder that has seen the questions in its own
+training. pool.txt tells the recall of questions that some row answers in its
+first 100 blocks: a sample of Wikipedia has no answer to the others. table1
+fine-tunes, on all files together, and has the exact match.
+"""
+
+import gzip
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+
+from . import common
+from . import runner
+from . import tables
+
+from realm_tf import errors
+from realm_tf.config import config_files
+
+# An index of 6,500 articles takes half an hour, so few are made.
+CONFIG = config_files.merge(
+  tables.CONFIG,
+  {
+    'held_out': {'share': 0.0},
+    'pretraining': {
+      'optimizer': {'num_steps': 120, 'warmup_steps': 15},
+      'refresh_every_steps': 60,
+      'checkpoint_every_steps': 30,
+    },
+    'finetuning': {'optimizer': {'num_steps': 560, 'warmup_steps': 56}},
+  },
+)
+_ROWS = ('bm25', 'encoder', 'ict', 'realm', 'realm_best')
+_RANKS = (1, 5, 20)
+_NORMAL_95 = 1.96
+
+
+def split(names: list[str], questions: list[str], output: str) -> None:
+  """Writes train, dev and test of each file; an action of a stage."""
+  os.mkdir(output)
+  train: list[str] = []
+  for name, path in zip(names, questions, strict=True):
+    opened = gzip.open if path.endswith('.gz') else open
+    with opened(path, 'rt', encoding='utf-8') as file:
+      lines = [line.strip() + '\n' for line in file if line.strip()]
+    random.Random(0).shuffle(lines)
+    tenth = len(lines) // 10
+    parts = {'dev': lines[:tenth], 'test': lines[tenth : 2 * tenth]}
+    train += lines[2 * tenth :]
+    for part, chosen in parts.items():
+      pathlib.Path(output, f'{name}_{part}.jsonl').write_text(''.join(chosen))
+  pathlib.Path(output, 'train.jsonl').write_text(''.join(train))
+
+
+def cut_layers(model: str, layers: int, output: str) -> None:
+  """Copies a BERT without its last layers; an action of a stage."""
+  shutil.copytree(model, output, copy_function=shutil.copyfile)
+  path = pathlib.Path(output, 'config.json')
+  sizes = json.loads(path.read_text())
+  path.write_text(json.dumps({**sizes, 'num_hidden_layers': layers}))
+
+
+def pool(evaluations: list[list[str]], output: str) -> None:
+  """Writes recall of the questions that a row answers; an action of a stage.
+
+  Args:
+    evaluations: Directories of all rows, for each file of questions.
+  """
+  lines = []
+  for folders in evaluations:
+    ranks = {folder: _ranks(folder) for folder in folders}
+    found = [any(each) for each in zip(*ranks.values(), strict=True)]
+    lines.append(
+      f'{os.path.basename(folders[0])}: {sum(found)} of {len(found)} questions'
+    )
+    for folder, each in ranks.items():
+      cells = (_recall(each, rank, sum(found)) for rank in _RANKS)
+      row = pathlib.Path(folder).parts[-3:-1]
+      lines.append(f'  {"/".join(row):32} {" / ".join(cells)}')
+  pathlib.Path(output).write_text('\n'.join(lines) + '\n')
+
+
+def _ranks(folder: str) -> list[int]:
+  """Returns the rank of the first block with an answer, or 0."""
+  (path,) = pathlib.Path(folder).glob('*s.jsonl')  # Ranks, or predictions.
+  lines = path.read_text(encoding='utf-8').splitlines()
+  return [json.loads(line)['answer_rank'] or 0 for line in lines]
+
+
+def _recall(ranks: list[int], rank: int, number: int) -> str:
+  """Returns recall at a rank with Wilson's interval, in percent."""
+  if not number:
+    return '-'
+  share = sum(0 < each <= rank for each in ranks) / number
+  z = _NORMAL_95**2 / number
+  center = (share + z / 2) / (1 + z)
+  half = math.sqrt(share * (1 - share) * z + z * z / 4) / (1 + z)
+  low, high = 100 * (center - half), 100 * (center + half)
+  return f'{100 * share:.1f} ({low:.1f} to {high:.1f})'
+
+
+def stages(
+  recipe: runner.Recipe,
+  model: str,
+  articles: str,
+  questions: str,
+  *,
+  rows: str = ','.join(_ROWS),
+  layers: int = 0,
+) -> None:
+  """Adds the stages of --rows, each alone and with BM25's scores."""
+  chosen = rows.split(',')
+  if not set(chosen).issubset(_ROWS):
+    raise errors.UserError(
+      f'--rows must be some of {", ".join(_ROWS)}. Found {rows}. Correct it, '
+      'or leave --rows out.'
+    )
+  tests = _tests(recipe, questions.split(','))
+  start: str = model
+  if layers:
+    start = recipe.stage(
+      'first_layers',
+      cut_layers,
+      model=runner.Input(model),
+      layers=layers,
+      output=runner.OUTPUT,
+    )
+  jobs = tables.Tables(
+    recipe,
+    start,
+    [runner.Input(articles)],
+    list(tests.values()),
+    config=CONFIG,
+    head=tables.NEW_HEAD if layers else [],
+    judging={'recall_at': '1,5,20,100'},
+    links='titles',
+  )
+  whole = jobs.imported('encoder', model) if 'encoder' in chosen else ''
+  measured = [each for row in chosen for each in _measured(jobs, row, whole)]
+  by_test = [[each / test for each in measured] for test in tests]
+  for (test, path), evaluations in zip(tests.items(), by_test, strict=True):
+    common.results(recipe, f'{test}.json', [evaluations], questions=path)
+  recipe.stage('pool.txt', pool, evaluations=by_test, output=runner.OUTPUT)
+
+
+def _tests(recipe: runner.Recipe, files: list[str]) -> dict[str, runner.Output]:
+  """Returns the test questions of each file by their name."""
+  names = [os.path.basename(path).split('.')[0] for path in files]
+  folder = recipe.stage(
+    'questions',
+    split,
+    names=names,
+    questions=[runner.Input(path) for path in files],
+    output=runner.OUTPUT,
+  )
+  return {f'{name}_test': folder / f'{name}_test.jsonl' for name in names}
+
+
+def _measured(jobs: tables.Tables, row: str, whole: str) -> list[runner.Output]:
+  """Returns a row's evaluations; `whole` is the encoder with all layers."""
+  if row == 'bm25':  # It needs no model.
+    return [jobs.evaluate(row, retriever='bm25')]
+  if row == 'encoder':
+    jobs.index('index_encoder', whole)
+    found = jobs.evaluate(row, model_dir=whole, sparse_weight=[0, 1])
+  else:
+    found = jobs.evaluate_row(row, sparse_weight=[0, 1])
+  return [found / 'sparse_0', found / 'sparse_1']
+
+
+def summary(run_dir: str) -> str:
+  """Returns the tables of all questions, and of those that a row answers."""
+  pooled = pathlib.Path(run_dir, 'pool.txt').read_text()
+  return f'{common.printed_tables(run_dir)}\n\n{pooled}'
+
+
+def main():
+  runner.main(__doc__, stages, summary)
+
+
+if __name__ == '__main__':
+  main()
