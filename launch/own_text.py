@@ -29,9 +29,9 @@ from realm_tf.config import config_files
 # Settings for an imported encoder; `own_text_plan` fits them to the text.
 CONFIG = config_lib.ExperimentConfig(
   lengths=config_lib.LengthConfig(
-    query_tokens=64,
+    query_tokens=100,  # Some questions are paragraphs.
     block_tokens=100,
-    joint_tokens=164,
+    joint_tokens=200,
     question_tokens=40,
     title_tokens=16,
     max_masked=6,

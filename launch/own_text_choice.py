@@ -12,6 +12,7 @@ _LABELS = {
   'after': 'after learning from the text',
   'qa': 'after learning from questions',
 }
+WEIGHT = 0.7  # Of BM25's scores.
 _LEVEL = 0.05  # A lead with a larger p may be chance.
 # Prefix of the fields of metrics.json -> field with the number of texts, their
 # name, and their rank. Questions decide, if there are any.
@@ -47,7 +48,7 @@ def choose(
   """
   measures = _read(evaluations)
   # Without a measure the page searches with the start.
-  name, weight = ('before', 1.0) if 'before' in models else ('bm25', 0.0)
+  name, weight = ('before', WEIGHT) if 'before' in models else ('bm25', 0.0)
   why = 'too little text is held out to measure others'
   if measures:
     name, weight, *_ = _best(measures)
@@ -84,7 +85,7 @@ def _read(folders: list[str]) -> list[Measure]:
         for line in file.read_text(encoding='utf-8').splitlines()
       ]
       hits = [0 < (row[rank] or 9) <= 5 for row in rows if rank in row]
-      weight = float(path.parent.name == 'sparse_1')
+      weight = float(path.parent.name.partition('sparse_')[2] or 0)
       found.append(Measure(folder.name, weight, kind, metrics, hits))
   return found
 

@@ -233,7 +233,7 @@ class Work(common.Jobs):
       return []
     searches: dict[str, Any] = {'bm25': {'retriever': 'bm25'}}
     for name, model in self.models.items():
-      searches[name] = {**model, 'sparse_weight': [0, 1]}
+      searches[name] = {**model, 'sparse_weight': [0, own_text_choice.WEIGHT]}
     return [
       self.evaluate(
         f'{folder}_{name}',

@@ -71,7 +71,7 @@ class Answerer:
     """Tokenizes questions for retriever and reader."""
     ids = self.tokenizer.token_ids_batch(list(questions))
     return retriever_lib.of_texts(
-      questions, sampling.pad_rows(ids, self.lengths.question_tokens)
+      questions, sampling.pad_rows(ids, self.lengths.searched_tokens)
     )
 
   def read(
@@ -98,7 +98,8 @@ class Answerer:
         *(array[:, : self.num_read] for array in found)
       )
       batch = queries.take(rows)
-      spans = self._best_spans(batch.ids, read)
+      ids = batch.ids[:, : self.lengths.question_tokens]
+      spans = self._best_spans(ids, read)
       answers += self._answers(batch.texts, found, spans, top_k)
     return answers
 

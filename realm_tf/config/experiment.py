@@ -25,7 +25,7 @@ class LengthConfig(fields.Config):
   query_tokens: int = 96  # [CLS] x [SEP], for embedding.
   block_tokens: int = 288  # [CLS] title [SEP] body [SEP], for embedding.
   joint_tokens: int = 384  # [CLS] x [SEP] body [SEP], for reading.
-  # Questions and titles count without special tokens, and are cut.
+  # Read questions and titles count without special tokens, and are cut.
   question_tokens: int = fields.bounded(
     30, f'be in [1, {_MOST_TOKENS}]', lambda value: 1 <= value <= _MOST_TOKENS
   )
@@ -34,6 +34,11 @@ class LengthConfig(fields.Config):
   # Whether a block too long to embed, or to read with the longest query, is cut
   # with a warning; otherwise the corpus is refused.
   cut_blocks: bool = False
+
+  @property
+  def searched_tokens(self) -> int:
+    """Wordpieces that the search gets of a question; the reader gets fewer."""
+    return max(self.question_tokens, self.query_tokens - 2)
 
   def check_together(self) -> None:
     fields.check(

@@ -71,18 +71,19 @@ class GraphAnswerer:
       'retrieval_probabilities' and 'evidence_scores' float32 [B, K].
     """
     questions = string_tensors.valid(questions)
-    question_ids = string_tensors.token_ids(
-      self.tokenizer, questions, self.lengths.question_tokens
+    ids = string_tensors.token_ids(
+      self.tokenizer, questions, self.lengths.searched_tokens
     )
     block_ids, scores = self.search(
-      self._embed(question_ids), num_searched(self.finetuning, self.num_blocks)
+      self._embed(ids), num_searched(self.finetuning, self.num_blocks)
     )
+    ids = ids[:, : self.lengths.question_tokens]
     read_ids = block_ids[:, : self.num_read]
     texts = tf.where(
       read_ids >= 0, self.blocks.texts(tf.maximum(read_ids, 0)), ''
     )
     tokens = string_tensors.tokenize(self.tokenizer, tf.reshape(texts, [-1]))
-    read = self._read(question_ids, read_ids, tokens.ids, scores)
+    read = self._read(ids, read_ids, tokens.ids, scores)
     evidence = graph_evidence.find(
       texts, tokens, read, self.finetuning.answer_by
     )
@@ -100,7 +101,7 @@ class GraphAnswerer:
     tokens = joining.pack_longest(
       question_ids, None, *self.tokenizer.special_ids, self.lengths.query_tokens
     )
-    return self.embedder.embed_queries(tokens)
+    return self.embedder.embed_queries(trim(tokens))
 
   def _read(self, question_ids, read_ids, body_ids, scores):
     """Returns `span_reader.Scores` plus retrieval scores."""

@@ -29,8 +29,10 @@ def fit(
   longest = min(positions, settings.max_length or positions)
   lengths = config_lib.LengthConfig()
   block_tokens = _room(lengths.block_tokens, longest, embedder.block_prompt)
-  query_tokens = _room(lengths.query_tokens, longest, embedder.query_prompt)
   joint_tokens = min(lengths.joint_tokens, positions)
+  # Some queries are paragraphs.
+  left = max(lengths.query_tokens, joint_tokens - block_tokens)
+  query_tokens = _room(left, longest, embedder.query_prompt)
   if joint_tokens < lengths.joint_tokens:
     query_tokens = min(query_tokens, joint_tokens // 2)
   return config_lib.ExperimentConfig(

@@ -1,6 +1,7 @@
 """Tests for realm_tf.answering.answerer."""
 
 import dataclasses
+from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
@@ -99,12 +100,17 @@ class AnswererTest(absltest.TestCase):
       )
       self.assertEqual([answer], alone)
 
-  def test_long_questions_are_cut(self):
+  def test_long_questions_are_cut_for_the_search_and_more_for_the_reader(self):
     retriever = fakes.FakeRetriever([0, 1], [0.0, 0.0])
-    self._answerer(retriever).answer(['who', 'he left in 1990 ?'])
-    self.assertEqual(
-      np.count_nonzero(retriever.asked[0], axis=1).tolist(), [1, 4]
-    )
+    answerer = self._answerer(retriever)
+    read = mock.Mock(side_effect=answerer.reader)
+    lengths = config_lib.LengthConfig(query_tokens=7, question_tokens=4)
+    answerer = dataclasses.replace(answerer, lengths=lengths, reader=read)
+    answerer.answer(['who', 'he left in 1990 , who ?'])
+
+    searched, given = retriever.asked[0], read.call_args.args[0]
+    self.assertEqual(np.count_nonzero(searched, axis=1).tolist(), [1, 5])
+    np.testing.assert_array_equal(given, searched[:, :4])
 
   def test_no_block_and_no_span_give_no_evidence(self):
     # The reader finds no span in block 2; -1 is no block.

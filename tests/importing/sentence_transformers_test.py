@@ -257,6 +257,20 @@ class SentenceTransformersTest(parameterized.TestCase):
     self.assertEqual(lengths.block_tokens, longest - 2)
     self.assertLessEqual(lengths.query_tokens, longest - 1)
 
+  def test_queries_are_as_long_as_blocks_leave_room_for(self):
+    config = _CONFIG | {'max_position_embeddings': 512}
+    self._write('config.json', config)
+    weights.write_arrays(
+      numpy_bert.random_weights(config, np.random.default_rng(0)),
+      self._path('model.safetensors'),
+    )
+    self._write('sentence_bert_config.json', {'max_seq_length': 256})
+    lengths = self._config().lengths
+    self.assertEqual(
+      (lengths.query_tokens, lengths.block_tokens, lengths.joint_tokens),
+      (128, 256, 384),
+    )
+
 
 if __name__ == '__main__':
   absltest.main()

@@ -11,10 +11,10 @@ from launch import own_text_choice
 _PLACES = {
   'bm25': 'bm25',
   'before': 'before/sparse_0',
-  'before+': 'before/sparse_1',
+  'before+': 'before/sparse_0.7',
   'after': 'after/sparse_0',
-  'after+': 'after/sparse_1',
-  'qa+': 'qa/sparse_1',
+  'after+': 'after/sparse_0.7',
+  'qa+': 'qa/sparse_0.7',
 }
 
 
@@ -52,16 +52,16 @@ class ChooseTest(parameterized.TestCase):
 
   @parameterized.parameters(
     # Hits of BM25, before, before + BM25, after, after + BM25.
-    ((20, 21, 25, 21, 31), ('after', 1.0, 'model')),
-    ((20, 21, 26, 21, 24), ('before', 1.0, 'model')),
+    ((20, 21, 25, 21, 31), ('after', 0.7, 'model')),
+    ((20, 21, 26, 21, 24), ('before', 0.7, 'model')),
     ((20, 21, 25, 31, 31), ('after', 0.0, 'model')),
     ((31, 21, 25, 21, 26), ('after', 0.0, 'bm25')),
     # Equal: training brought nothing, so the start is handed over.
-    ((20, 21, 26, 26, 26), ('before', 1.0, 'model')),
+    ((20, 21, 26, 26, 26), ('before', 0.7, 'model')),
     ((26, 26, 26, 26, 26), ('after', 0.0, 'bm25')),
     # A lead of 5 questions may be chance: 2 * 0.5 ** 5 = 0.06; of 6, 0.03.
-    ((20, 21, 26, 21, 31), ('before', 1.0, 'model')),
-    ((20, 21, 26, 21, 32), ('after', 1.0, 'model')),
+    ((20, 21, 26, 21, 31), ('before', 0.7, 'model')),
+    ((20, 21, 26, 21, 32), ('after', 0.7, 'model')),
   )
   def test_more_training_must_be_clearly_better(self, hits, expected):
     names = ('bm25', 'before', 'before+', 'after', 'after+')
@@ -82,7 +82,7 @@ class ChooseTest(parameterized.TestCase):
     self.assertIn(f'80.0 (76.0 to 84.0), exact answers {qa}', choice['text'])
 
   @parameterized.parameters(
-    (['before', 'after'], ('before', 1.0, 'model', False)),
+    (['before', 'after'], ('before', 0.7, 'model', False)),
     (['after'], ('after', 0.0, 'bm25', False)),
     (['after', 'qa'], ('qa', 0.0, 'bm25', True)),
   )

@@ -36,7 +36,7 @@ def write_corpus(directory: str) -> str:
 
 def config(**finetuning: Any) -> config_lib.ExperimentConfig:
   """Returns the tiny config with changed fields of `finetuning`."""
-  base = tiny.config()
+  base = tiny.config(lengths={'question_tokens': 4})
   return dataclasses.replace(
     base, finetuning=dataclasses.replace(base.finetuning, **finetuning)
   )

@@ -87,6 +87,7 @@ def batches(
     if config.oversampling > 1:
       batch[_CANDIDATES] = find(batch)
       batch = _most_telling(batch, table, experiment)
+      batch['query_ids'] = share.trim(batch['query_ids'], _QUERY_WIDTH)
     batch = share.take(batch)
     if config.oversampling == 1:
       batch[_CANDIDATES] = find(batch)
