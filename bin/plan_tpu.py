@@ -22,7 +22,7 @@ from absl import flags
 
 from realm_tf import errors
 from realm_tf.planning import chips
-from realm_tf.planning import lowering
+from realm_tf.planning import lowering_process
 from realm_tf.planning import plan
 from realm_tf.planning import programs
 from realm_tf.planning import tpu_compiler
@@ -42,6 +42,9 @@ _COMPILER = flags.DEFINE_string(
   os.environ.get('REALM_TPU_VENV', '.venv-tpu') + '/bin/python',
   "Interpreter of the compiler's environment.",
 )
+_CACHE_DIR = flags.DEFINE_string(
+  'cache_dir', '', 'Directory that keeps compilations for the next plan.'
+)
 _OUTPUT = flags.DEFINE_string('output', None, 'JSON file to write.')
 
 
@@ -58,23 +61,24 @@ def _names() -> list[str]:
   return names
 
 
-def _rows(name: str, slices: list[chips.Slice]) -> Iterator[plan.Row]:
+def _rows(
+  name: str, slices: list[chips.Slice], compiler: tpu_compiler.Compiler
+) -> Iterator[plan.Row]:
   """Yields the rows of a name's programs; equal parts are lowered once."""
   for cores in dict.fromkeys(each.num_cores for each in slices):
     same = [each for each in slices if each.num_cores == cores]
+    print(f'{name} on {cores} cores: lowering.', file=sys.stderr)
     try:
-      made = programs.build(name, launcher.config(), cores, _NUM_BLOCKS.value)
+      made = lowering_process.lower(
+        name, launcher.config(), cores, _NUM_BLOCKS.value
+      )
     except errors.UserError as error:  # The others may be planned.
       yield from (plan.refused(name, where, str(error)) for where in same)
       continue
     for program in made:
-      module = lowering.to_hlo(program)
       for where in same:
         print(f'{program.name} for {where.name}: compiling.', file=sys.stderr)
-        compiled = tpu_compiler.compile_for(
-          where.name, module, _COMPILER.value, program.num_replicas
-        )
-        yield plan.row(program, where, compiled)
+        yield plan.row(program, where, compiler.compile(program, where.name))
 
 
 def main(_):
@@ -82,8 +86,10 @@ def main(_):
   names = _names()
   if _OUTPUT.value:
     outputs.check_file(_OUTPUT.value)
-  tpu_compiler.check(_COMPILER.value)
-  rows = [row for name in names for row in _rows(name, slices)]
+  if _CACHE_DIR.value:
+    outputs.check_directory(_CACHE_DIR.value)
+  compiler = tpu_compiler.Compiler(_COMPILER.value, _CACHE_DIR.value)
+  rows = [row for name in names for row in _rows(name, slices, compiler)]
   print(plan.table(rows))
   if _OUTPUT.value:
     text = json.dumps([row.as_json() for row in rows], indent=2)

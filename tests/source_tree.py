@@ -31,7 +31,7 @@ MAY_IMPORT = {
     'config rundir objectives text corpus records modeling tagging index'
     ' retrieval'
   ),
-  'planning': 'config records modeling index training',
+  'planning': 'config rundir records modeling index training',
   'reporting': 'config rundir',
   'answering': (
     'config rundir objectives text records modeling index retrieval'

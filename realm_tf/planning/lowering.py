@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 from tensorflow.compiler.xla.service import hlo_pb2
 
+from realm_tf.modeling import precision
+
 
 class Program(NamedTuple):
   """A function that a job compiles for its devices.
@@ -25,8 +27,18 @@ class Program(NamedTuple):
   num_replicas: int = 1
 
 
-def to_hlo(program: Program) -> bytes:
-  """Returns the serialized module, without places in the source.
+class Lowered(NamedTuple):
+  """A program as a serialized HLO module, with attributes of `Program`."""
+
+  name: str
+  module: bytes
+  batch: int
+  remedies: tuple[str, ...]
+  num_replicas: int = 1
+
+
+def lower(program: Program) -> Lowered:
+  """Returns the program's module, without places in the source.
 
   The variables of the function become arguments, and share their memory with
   the outputs that update them. Nothing is computed.
@@ -34,11 +46,18 @@ def to_hlo(program: Program) -> bytes:
   flat = tf.nest.flatten(program.arguments)
 
   def function(*given: tf.Tensor) -> Any:
-    return program.function(*tf.nest.pack_sequence_as(program.arguments, given))
+    arguments = tf.nest.pack_sequence_as(program.arguments, given)
+    with precision.planned_for_tpu():
+      return program.function(*arguments)
 
   compiled = tf.function(function, jit_compile=True)
-  return _plain(
-    compiled.experimental_get_compiler_ir(*flat)(stage='hlo_serialized')
+  module = compiled.experimental_get_compiler_ir(*flat)(stage='hlo_serialized')
+  return Lowered(
+    program.name,
+    _plain(module),
+    program.batch,
+    program.remedies,
+    program.num_replicas,
   )
 
 
@@ -64,7 +83,7 @@ def _plain(serialized: bytes) -> bytes:
     rest = hlo_pb2.HloComputationProto(instructions=kept)
     computation.ClearField('instructions')
     computation.MergeFrom(rest)
-  return module.SerializeToString()
+  return module.SerializeToString(deterministic=True)
 
 
 def _source(number: int, copied: dict[int, int]) -> int:

@@ -58,7 +58,7 @@ class Row(NamedTuple):
 
 
 def row(
-  program: lowering.Program, where: chips.Slice, compiled: tpu_compiler.Compiled
+  program: lowering.Lowered, where: chips.Slice, compiled: tpu_compiler.Compiled
 ) -> Row:
   """Returns the program's row; its problem is what to change, if anything."""
   needed, memory = compiled.all_bytes, where.core_memory
@@ -133,7 +133,7 @@ def _aligned(cells: Sequence[Sequence[str]]) -> Iterable[str]:
 
 
 def _too_large(
-  program: lowering.Program,
+  program: lowering.Lowered,
   where: chips.Slice,
   compiled: tpu_compiler.Compiled,
   needed: float,

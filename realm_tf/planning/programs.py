@@ -24,6 +24,7 @@ from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training.finetuning import finetuning_trainer
 from realm_tf.training.inverse_cloze import inverse_cloze_trainer
 from realm_tf.training.pretraining import pretraining_trainer
+from realm_tf.training.rivals import closed_book_trainer
 from realm_tf.training.tagger import tagger_trainer
 
 _VOCABULARY = 30_522  # BERT's, for a config without a size.
@@ -37,6 +38,7 @@ NAMES = (
   'finetuning',
   'inverse_cloze',
   'tagger',
+  'closed_book',
   'block_embedding',
   'query_embedding',
   'exact_search',
@@ -74,6 +76,11 @@ class _Planner:
     model = config.model
     if not model.reader_bert.vocab_size:
       model = realm_model.with_vocab_size(model, _VOCABULARY)
+    if not model.seq2seq.vocab_size:  # TensorFlow aborts at no wordpieces.
+      sized = dataclasses.replace(
+        model.seq2seq, vocab_size=model.reader_bert.vocab_size
+      )
+      model = dataclasses.replace(model, seq2seq=sized)
     if model.train_dtype == 'auto':
       model = dataclasses.replace(model, train_dtype='bfloat16')
     self._config = dataclasses.replace(config, model=model)
@@ -157,6 +164,18 @@ class _Planner:
     ids = _ids(size, config.max_tokens - 2)
     batch = {'ids': ids, 'label_ids': ids}
     return self._step('tagger', trainer, batch, size)
+
+  def closed_book(self) -> lowering.Program:
+    config = self._config.closed_book
+    size = self._share('closed_book', config.batch_size)
+    trainer = closed_book_trainer.ClosedBookTrainer(
+      optimizer_lib.create(config.optimizer), self._model(realm_model.SEQ2SEQ)
+    )
+    batch = {
+      'input_ids': _ids(size, config.input_tokens),
+      'target_ids': _ids(size, config.answer_tokens),
+    }
+    return self._step('closed_book', trainer, batch, size)
 
   def block_embedding(self) -> list[lowering.Program]:
     """Embedding of blocks by a refresher on the slice, at each length."""

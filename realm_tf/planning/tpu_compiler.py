@@ -1,18 +1,21 @@
 """Compiles HLO modules for TPUs, in a process and an environment of its own."""
 
 from collections.abc import Mapping
+import hashlib
 import json
 import os
 import pathlib
 import subprocess
 import tempfile
-import types
 from typing import NamedTuple
 
 from realm_tf import errors
 from realm_tf.planning import hbm_traffic
+from realm_tf.planning import lowering
+from realm_tf.rundir import json_files
 
 _SCRIPT = pathlib.Path(__file__).with_name('compiler_process.py')
+_VERSIONS = 'import jax, libtpu; print(jax.__version__, libtpu.__version__)'
 REMEDY = 'Make it: bash launch/tpu_compiler.sh'
 
 
@@ -42,7 +45,7 @@ class Compiled(NamedTuple):
   accessed_bytes: float = 0
   reduced_bytes: float = 0
   error: str = ''
-  traffic: Mapping[str, float] = types.MappingProxyType({})
+  traffic: Mapping[str, float] = {}
 
   @property
   def traffic_bytes(self) -> float:
@@ -58,60 +61,79 @@ class Compiled(NamedTuple):
     )
 
 
-def check(python: str) -> None:
-  """Raises UserError unless `python` is the compiler's interpreter."""
-  if not os.access(python, os.X_OK):
-    raise errors.UserError(
-      "Google's TPU compiler must be installed, in an environment of its own. "
-      f'Found no {python}. {REMEDY}'
-    )
-  found = subprocess.run(
-    [python, '-c', 'import jax, libtpu'], capture_output=True, text=True
-  )
-  if found.returncode:
-    raise errors.UserError(
-      f'--compiler must have jax and libtpu. Found {python}: '
-      f'{found.stderr.strip().splitlines()[-1]}. {REMEDY}'
-    )
-
-
-def compile_for(
-  topology: str, module: bytes, python: str, num_replicas: int = 1
-) -> Compiled:
-  """Returns the figures of `module` on a core of `topology`.
+class Compiler:
+  """Google's compiler.
 
   Args:
-    topology: As 'v5e:8x8'.
-    module: From `lowering.to_hlo`.
     python: Interpreter of the compiler's environment.
-    num_replicas: Cores that run the module together.
+    cache_dir: Local directory that keeps the figures of compiled modules, or
+      '': a stopped plan continues after the last one.
+
+  Raises:
+    UserError: `python` is no interpreter with jax and libtpu.
   """
-  with tempfile.TemporaryDirectory() as folder:
-    module_file, result_file, text_file = (
-      os.path.join(folder, name)
-      for name in ('module.hlo', 'result.json', 'compiled.txt')
-    )
-    with open(module_file, 'wb') as file:
-      file.write(module)
-    ended = subprocess.run(
-      [python, '-I', str(_SCRIPT), module_file, topology, str(num_replicas)]
-      + [folder],
-      capture_output=True,
-      text=True,
-      errors='replace',
-    )
-    if os.path.exists(result_file):
-      result = Compiled(**json.loads(_read(result_file)))
-      if result.error:
-        return result
-      traffic = hbm_traffic.count(_read(text_file))
-      reduced = traffic.pop(hbm_traffic.SUMS, 0)
-      return result._replace(traffic=traffic, reduced_bytes=reduced)
-  # libtpu ends the process at some mistakes, such as an unknown topology.
-  said = ended.stderr.strip().splitlines() or [f'exit code {ended.returncode}']
-  return Compiled(error=f'The compiler ended: {said[-1]}')
 
+  def __init__(self, python: str, cache_dir: str = ''):
+    self._python = python
+    self._cache_dir = cache_dir
+    if not os.access(python, os.X_OK):
+      raise errors.UserError(
+        "Google's TPU compiler must be installed, in an environment of its "
+        f'own. Found no {python}. {REMEDY}'
+      )
+    found = subprocess.run([python, '-c', _VERSIONS], capture_output=True)
+    if found.returncode:
+      said = found.stderr.decode(errors='replace').strip().splitlines()
+      raise errors.UserError(
+        f'--compiler must have jax and libtpu. Found {python}: {said[-1]}. '
+        f'{REMEDY}'
+      )
+    counting = pathlib.Path(hbm_traffic.__file__).read_bytes()
+    self._key = found.stdout + _SCRIPT.read_bytes() + counting
 
-def _read(path: str) -> str:
-  with open(path, encoding='utf-8') as file:
-    return file.read()
+  def compile(self, program: lowering.Lowered, topology: str) -> Compiled:
+    """Returns the figures of the program on a core of `topology`: 'v5e:8x8'."""
+    key = f'{topology} {program.num_replicas} '.encode() + self._key
+    name = hashlib.sha256(key + program.module).hexdigest()[:32] + '.json'
+    kept = os.path.join(self._cache_dir, name) if self._cache_dir else ''
+    if kept and (found := json_files.read(kept)):
+      return Compiled(**found)
+    compiled, is_final = self._run(program, topology)
+    if kept and is_final:
+      os.makedirs(self._cache_dir, exist_ok=True)
+      json_files.write(kept, compiled._asdict())
+    return compiled
+
+  def _run(
+    self, program: lowering.Lowered, topology: str
+  ) -> tuple[Compiled, bool]:
+    """Returns the figures, and whether the process ended by itself."""
+    with tempfile.TemporaryDirectory() as folder:
+      module_file, result_file, text_file = (
+        pathlib.Path(folder, name)
+        for name in ('module.hlo', 'result.json', 'compiled.txt')
+      )
+      module_file.write_bytes(program.module)
+      command = [
+        self._python,
+        '-I',
+        str(_SCRIPT),
+        str(module_file),
+        topology,
+        str(program.num_replicas),
+        folder,
+      ]
+      ended = subprocess.run(
+        command, capture_output=True, text=True, errors='replace'
+      )
+      if result_file.exists():
+        result = Compiled(**json.loads(result_file.read_text('utf-8')))
+        if result.error:
+          return result, True
+        traffic = hbm_traffic.count(text_file.read_text('utf-8'))
+        reduced = traffic.pop(hbm_traffic.SUMS, 0)
+        return result._replace(traffic=traffic, reduced_bytes=reduced), True
+    # libtpu ends the process at some mistakes, such as an unknown topology.
+    lines = ended.stderr.strip().splitlines()
+    said = lines[-1] if lines else f'exit code {ended.returncode}'
+    return Compiled(error=f'The compiler ended: {said}'), False

@@ -49,10 +49,9 @@ class CompiledTest(parameterized.TestCase):
     (where,) = chips.parse(topology)
     config = tiny.changed(_config(), **changes)
     program = programs.build(name, config, where.num_cores, 100_000)[-1]
-    compiled = tpu_compiler.compile_for(
-      topology, lowering.to_hlo(program), _PYTHON, program.num_replicas
-    )
-    return plan.row(program, where, compiled)
+    lowered = lowering.lower(program)
+    compiler = tpu_compiler.Compiler(_PYTHON)
+    return plan.row(lowered, where, compiler.compile(lowered, topology))
 
   def test_a_pretraining_step_compiles_for_a_core(self):
     row = self._row('pretraining', 'v5e:2x2')

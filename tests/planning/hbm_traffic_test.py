@@ -15,7 +15,6 @@ _PRODUCTS, _COPIES, _OTHERS = (
 def _module(*lines, others=''):
   body = '\n'.join(f'  {line}' for line in lines)
   entry = f'ENTRY %main (p: f32[4]) -> f32[4] {{\n{body}\n}}'
-  entry = f'ENTRY %main (p: f32[4]) -> f32[4] {{\n{body}\n}}'
   return f'HloModule m\n\n{others}\n{entry}\n'
 
 

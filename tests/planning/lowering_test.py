@@ -18,7 +18,7 @@ def _module():
   program = lowering.Program(
     'step', step, ({'values': tf.TensorSpec([2])}, tf.TensorSpec([])), 2, ()
   )
-  module = hlo_pb2.HloModuleProto.FromString(lowering.to_hlo(program))
+  module = hlo_pb2.HloModuleProto.FromString(lowering.lower(program).module)
   return module, variable
 
 

@@ -28,8 +28,8 @@ class OneOfManyTest(absltest.TestCase):
       3,
     )
     with strategy.scope():
-      serialized = lowering.to_hlo(program)
-    module = hlo_pb2.HloModuleProto.FromString(serialized)
+      lowered = lowering.lower(program)
+    module = hlo_pb2.HloModuleProto.FromString(lowered.module)
     found = {
       each.opcode: each
       for part in module.computations
