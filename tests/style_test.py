@@ -41,7 +41,7 @@ _LINES = {
   'bin': 2785,
   'launch': 3645,
   'realm_tf': 230,
-  'realm_tf/answering': 1579,
+  'realm_tf/answering': 1574,
   'realm_tf/config': 952,
   'realm_tf/corpus': 3328,
   'realm_tf/evaluation': 1935,
@@ -56,7 +56,7 @@ _LINES = {
   'realm_tf/records': 3093,
   'realm_tf/refresh': 210,
   'realm_tf/reporting': 977,
-  'realm_tf/retrieval': 1106,
+  'realm_tf/retrieval': 1107,
   'realm_tf/rundir': 1555,
   'realm_tf/serving': 2236,
   'realm_tf/tagging': 226,
@@ -64,7 +64,7 @@ _LINES = {
   'realm_tf/training': 4939,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1790,
-  'tests': 39179,
+  'tests': 39187,
   'docs': 3583,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.

@@ -192,12 +192,7 @@ def with_sparse(
   weight: float,
 ) -> answerer_lib.Answerer:
   """Adds `weight` times BM25's scores to the scores of the search."""
-  hybrid = hybrid_lib.Hybrid(
-    answerer.retriever,
-    sparse,
-    weight=weight,
-    depth=max(answerer.num_read, config_lib.NUM_COMPARED),
-  )
+  hybrid = hybrid_lib.Hybrid(answerer.retriever, sparse, weight=weight)
   size = answerer.finetuning.eval_batch_size  # Bounds the memory of the sums.
   retriever = retriever_lib.InBatches(hybrid, size, filled=False)
   return dataclasses.replace(answerer, retriever=retriever)

@@ -14,6 +14,7 @@ class Hybrid:
 
   A block that one retriever missed gets that retriever's lowest score. Each
   finds max(k, depth) blocks, because the best sums may be beyond its k best.
+  On CISI nDCG@10 with 500 is that of all sums, and with 100 one point less.
   """
 
   def __init__(
@@ -22,7 +23,7 @@ class Hybrid:
     sparse: retriever.Retriever,
     *,
     weight: float,
-    depth: int,
+    depth: int = 500,
   ):
     self._dense, self._sparse = dense, sparse
     self._weight, self._depth = weight, depth

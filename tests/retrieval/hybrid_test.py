@@ -62,6 +62,21 @@ class HybridTest(absltest.TestCase):
     queries = retriever.of_texts(['Where was Zyxwq born?'])
     self.assertEqual(both.retrieve(queries, 1).block_ids.tolist(), [[1]])
 
+  def test_sums_of_some_hundred_blocks_are_exact(self):
+    dense, sparse = np.random.RandomState(0).standard_normal([2, 400])
+    sums = dense + 0.7 * sparse
+    both = hybrid.Hybrid(
+      *(
+        fakes.FakeRetriever(order, scores[order])
+        for scores in (dense, sparse)
+        for order in [np.argsort(-scores)]
+      ),
+      weight=0.7,
+    )
+    found = both.retrieve(retriever.of_texts(['x']), 9)
+    best = np.argsort(-sums)[:9]
+    self._assert_found(found, [best.tolist()], [sums[best].tolist()])
+
   def test_alternates(self):
     one = fakes.FakeRetriever([4, 7, 9], [3.0, 2.0, 1.0])
     two = fakes.FakeRetriever([7], [8.0])
