@@ -45,8 +45,8 @@ launcher.check_flags(
 
 def _questions(inputs):
   """Returns the questions; BM25 makes questions of --queries_dir."""
-  keep_impossible = inputs.config.finetuning.null_spans
-  asked = question_flags.read(keep_impossible=keep_impossible)
+  config = inputs.config.finetuning
+  asked = question_flags.read(keep_impossible=config.null_spans)
   if not _QUERIES_DIR.value:
     return asked
   queries = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)

@@ -63,9 +63,9 @@ _LINES = {
   'realm_tf/text': 1674,
   'realm_tf/training': 4939,
   'realm_tf/wiki': 1440,
-  'realm_tf/world': 1790,
-  'tests': 39187,
-  'docs': 3583,
+  'realm_tf/world': 1791,
+  'tests': 39183,
+  'docs': 3584,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 

@@ -14,7 +14,7 @@ class Hybrid:
 
   A block that one retriever missed gets that retriever's lowest score. Each
   finds max(k, depth) blocks, because the best sums may be beyond its k best.
-  On CISI nDCG@10 with 500 is that of all sums, and with 100 one point less.
+  On CISI 500 give the nDCG@10 of all sums, 100 one point less.
   """
 
   def __init__(

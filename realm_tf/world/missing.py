@@ -51,8 +51,9 @@ def ask_splits(world: generation.World) -> dict[str, list[questions.Question]]:
     seed = f'{config.seed}/{PREFIX}{split}'
     choices = {}
     for entity in splits[split]:
-      rng = random.Random(f'{seed}/{entity.article_id}')
-      lacks = list(find(rows[entity.article_id], split, rng))
+      name = entity.article_id
+      rng = random.Random(f'{seed}/{name}')
+      lacks = list(find(rows[name], split, rng))
       number = _COUNTRY_ASKERS if entity.kind == 'country' else 1
       for i in range(number):
         choices[entity, i] = lacks[i::number]

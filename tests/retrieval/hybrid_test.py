@@ -65,14 +65,10 @@ class HybridTest(absltest.TestCase):
   def test_sums_of_some_hundred_blocks_are_exact(self):
     dense, sparse = np.random.RandomState(0).standard_normal([2, 400])
     sums = dense + 0.7 * sparse
-    both = hybrid.Hybrid(
-      *(
-        fakes.FakeRetriever(order, scores[order])
-        for scores in (dense, sparse)
-        for order in [np.argsort(-scores)]
-      ),
-      weight=0.7,
+    one, two = (
+      fakes.FakeRetriever(np.argsort(-x), -np.sort(-x)) for x in (dense, sparse)
     )
+    both = hybrid.Hybrid(one, two, weight=0.7)
     found = both.retrieve(retriever.of_texts(['x']), 9)
     best = np.argsort(-sums)[:9]
     self._assert_found(found, [best.tolist()], [sums[best].tolist()])

@@ -55,8 +55,8 @@ def from_sentences(
   config = inputs.config.finetuning
   most = config.optimizer.num_steps * config.batch_size
   if num_others:
-    odds = config.sentence_share / (1 - config.sentence_share)
-    most = min(most, round(odds * num_others))
+    part = config.sentence_share
+    most = min(most, round(num_others * part / (1 - part)))
   for start in range(0, len(rows), _CHUNK):
     if len(found) >= most:
       break
