@@ -39,7 +39,7 @@ _PHRASES = {
 _LINES = {
   'benchmarks': 4260,
   'bin': 2785,
-  'launch': 3645,
+  'launch': 3651,
   'realm_tf': 230,
   'realm_tf/answering': 1574,
   'realm_tf/config': 952,
