@@ -154,13 +154,7 @@ def stages(
   by_test = [[each / test for each in measured] for test in tests]
   for (test, path), evaluations in zip(tests.items(), by_test, strict=True):
     common.results(recipe, f'{test}.json', [evaluations], questions=path)
-  recipe.stage(
-    'pool.txt',
-    pool,
-    evaluations=by_test,
-    output=runner.OUTPUT,
-    needs=measured,  # Outputs in lists of lists are not seen.
-  )
+  recipe.stage('pool.txt', pool, evaluations=by_test, output=runner.OUTPUT)
 
 
 def _tests(recipe: runner.Recipe, files: list[str]) -> dict[str, runner.Output]:

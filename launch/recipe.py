@@ -149,12 +149,7 @@ class Recipe:
 
   def _needs(self, read: Iterable[Any]) -> frozenset[str]:
     """Returns the stages that write one of `read`, or a file in it."""
-    outputs = [
-      item
-      for value in read
-      for item in (value if isinstance(value, list) else [value])
-      if isinstance(item, Output)
-    ]
+    outputs = [item for value in read for item in _outputs(value)]
     folders = tuple(f'{output}/' for output in outputs)
     inside = [n for n, s in self.stages.items() if s.output.startswith(folders)]
     return frozenset([*inside, *(output.stage for output in outputs)])
@@ -174,6 +169,15 @@ class Recipe:
         'with these flags. Leave them out.'
       )
     self._finish(self)
+
+
+def _outputs(value: Any) -> Iterator[Output]:
+  """Yields the outputs in a flag's value, also in lists of lists."""
+  if isinstance(value, list):
+    for item in value:
+      yield from _outputs(item)
+  elif isinstance(value, Output):
+    yield value
 
 
 def arguments(flags: dict[str, Any]) -> Iterator[str]:

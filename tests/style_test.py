@@ -39,7 +39,7 @@ _PHRASES = {
 _LINES = {
   'benchmarks': 4260,
   'bin': 2785,
-  'launch': 3651,
+  'launch': 3649,
   'realm_tf': 230,
   'realm_tf/answering': 1574,
   'realm_tf/config': 952,
@@ -64,7 +64,7 @@ _LINES = {
   'realm_tf/training': 4939,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1791,
-  'tests': 39183,
+  'tests': 39185,
   'docs': 3587,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.

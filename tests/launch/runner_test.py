@@ -131,11 +131,13 @@ class RunnerTest(parameterized.TestCase):
     def stages(recipe):
       a = recipe.stage('a', 'x', output=runner.OUTPUT)
       recipe.stage('inside', 'x', at=a / 'index', output=runner.OUTPUT / 'y')
-      recipe.stage('b', 'x', input=[a], output=runner.OUTPUT)
+      b = recipe.stage('b', 'x', input=[a], output=runner.OUTPUT)
+      recipe.stage('c', 'x', input=[['file'], [b / 'z']], output=runner.OUTPUT)
 
     recipe = runner.Recipe('run')
     stages(recipe)
-    _, inside, b = recipe.stages.values()
+    _, inside, b, c = recipe.stages.values()
+    self.assertEqual(c.needs, {'b'})
     self.assertEqual(inside.flags, {'output': 'run/a/index/y'})
     self.assertEqual(inside.needs, {'a'})
     self.assertEqual(b.flags, {'input': ['run/a'], 'output': 'run/b'})
