@@ -11,7 +11,8 @@ peaks. No weights are read, and nothing is computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+import itertools
 import json
 import os
 import sys
@@ -22,6 +23,7 @@ from absl import flags
 
 from realm_tf import errors
 from realm_tf.planning import chips
+from realm_tf.planning import largest_batch
 from realm_tf.planning import lowering_process
 from realm_tf.planning import plan
 from realm_tf.planning import programs
@@ -44,6 +46,12 @@ _COMPILER = flags.DEFINE_string(
 )
 _CACHE_DIR = flags.DEFINE_string(
   'cache_dir', '', 'Directory that keeps compilations for the next plan.'
+)
+_LARGEST_BATCH = flags.DEFINE_bool(
+  'largest_batch',
+  False,
+  'Print instead the largest batch that a core holds, with and without '
+  'model.recompute_activations.',
 )
 _OUTPUT = flags.DEFINE_string('output', None, 'JSON file to write.')
 
@@ -81,6 +89,29 @@ def _rows(
         yield plan.row(program, where, compiler.compile(program, where.name))
 
 
+def _largest_batches(
+  names: list[str], slices: list[chips.Slice], compiler: tpu_compiler.Compiler
+) -> Iterator[largest_batch.Found]:
+  """Yields and prints the largest batches of programs with a batch."""
+  cases = itertools.product(names, slices, (False, True))
+  for name, where, recompute in cases:
+    if name not in largest_batch.NAMES:
+      continue
+
+    def plan_one(config, name=name, where=where):
+      (made,) = lowering_process.lower(
+        name, config, where.num_cores, _NUM_BLOCKS.value
+      )
+      print(f'{name} for {where.name}: {made.batch} a core.', file=sys.stderr)
+      return plan.row(made, where, compiler.compile(made, where.name))
+
+    found = largest_batch.find(
+      name, where, launcher.config(), recompute, plan_one
+    )
+    print(found.as_line(), flush=True)
+    yield found
+
+
 def main(_):
   slices = chips.parse(_TOPOLOGY.value)
   names = _names()
@@ -89,8 +120,18 @@ def main(_):
   if _CACHE_DIR.value:
     outputs.check_directory(_CACHE_DIR.value)
   compiler = tpu_compiler.Compiler(_COMPILER.value, _CACHE_DIR.value)
+  if _LARGEST_BATCH.value:
+    rows = list(_largest_batches(names, slices, compiler))
+    _write(rows)
+    return
   rows = [row for name in names for row in _rows(name, slices, compiler)]
   print(plan.table(rows))
+  _write(rows)
+  if any(row.problem for row in rows):
+    sys.exit(2)  # A user's mistake, as the table says.
+
+
+def _write(rows: Sequence[plan.Row | largest_batch.Found]) -> None:
   if _OUTPUT.value:
     text = json.dumps([row.as_json() for row in rows], indent=2)
     outputs.write_text(_OUTPUT.value, text + '\n')

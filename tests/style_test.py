@@ -38,7 +38,7 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 4260,
-  'bin': 2785,
+  'bin': 2830,
   'launch': 3649,
   'realm_tf': 230,
   'realm_tf/answering': 1574,
@@ -52,7 +52,7 @@ _LINES = {
   'realm_tf/modeling': 2686,
   'realm_tf/objectives': 243,
   'realm_tf/pipelines': 433,
-  'realm_tf/planning': 1159,
+  'realm_tf/planning': 1545,
   'realm_tf/records': 3093,
   'realm_tf/refresh': 210,
   'realm_tf/reporting': 977,
@@ -64,8 +64,8 @@ _LINES = {
   'realm_tf/training': 4939,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1791,
-  'tests': 39185,
-  'docs': 3587,
+  'tests': 39640,
+  'docs': 3589,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 

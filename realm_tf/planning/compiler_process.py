@@ -52,8 +52,6 @@ def _compile(module: bytes, topology: str, num_replicas: int) -> Any:
 
 def _figures(executable: Any) -> dict[str, float]:
   memory = executable.get_compiled_memory_stats()
-  cost = executable.cost_analysis()
-  cost = cost[0] if isinstance(cost, list) else cost
   # An output with the memory of an argument costs none.
   outputs = memory.output_size_in_bytes - memory.alias_size_in_bytes
   return {
@@ -61,8 +59,6 @@ def _figures(executable: Any) -> dict[str, float]:
     'output_bytes': outputs,
     'temporary_bytes': memory.temp_size_in_bytes,
     'code_bytes': memory.generated_code_size_in_bytes,
-    'flops': cost['flops'],
-    'accessed_bytes': cost['bytes accessed'],
   }
 
 

@@ -10,8 +10,12 @@ from realm_tf.planning import lowering
 from realm_tf.planning import tpu_compiler
 
 _GIGA = 1e9
-# As in: Used 20.11G of 15.75G hbm.
-_TOO_LARGE = re.compile(r'Used (\S+?) of (\S+?) hbm')
+# As in: Used 20.11G of 15.75G hbm. Or: for HLO temporaries (32.50G) exceeds
+# available HBM (15.75G).
+_TOO_LARGE = re.compile(
+  r'(?:Used |for HLO (?P<what>\w+) \()(?P<needed>[\d.]+\w)\)?'
+  r'(?: of | exceeds available HBM \()(?P<memory>[\d.]+\w)'
+)
 _UNITS = {'K': 2**10, 'M': 2**20, 'G': 2**30, 'T': 2**40}
 _HEADER = (
   'program', 'a core', 'GB', 'of', 'arguments', 'temporaries', 'code', 'TFLOP',
@@ -25,6 +29,7 @@ class Row(NamedTuple):
 
   Attributes:
     problem: One line: why the program does not run there, or ''.
+    is_too_large: Whether the problem is the memory.
   """
 
   name: str
@@ -32,6 +37,7 @@ class Row(NamedTuple):
   batch: int
   compiled: tpu_compiler.Compiled
   problem: str = ''
+  is_too_large: bool = False
 
   @property
   def roofline(self) -> chips.Roofline:
@@ -62,16 +68,20 @@ def row(
 ) -> Row:
   """Returns the program's row; its problem is what to change, if anything."""
   needed, memory = compiled.all_bytes, where.core_memory
+  mostly = _largest_part(compiled)
   found = _TOO_LARGE.search(compiled.error)
   if found:
-    needed, memory = map(_bytes, found.groups())
+    needed, memory = _bytes(found['needed']), _bytes(found['memory'])
+    mostly = found['what'] or ''
   problem = ''
   if needed > memory:
-    problem = _too_large(program, where, compiled, needed, memory)
+    problem = _too_large(program, where, mostly, needed, memory)
   elif compiled.error:
     first = ' '.join(compiled.error.split())
     problem = f'{program.name} does not compile for {where.name}: {first}'
-  return Row(program.name, where, program.batch, compiled, problem)
+  return Row(
+    program.name, where, program.batch, compiled, problem, needed > memory
+  )
 
 
 def refused(name: str, where: chips.Slice, problem: str) -> Row:
@@ -135,23 +145,26 @@ def _aligned(cells: Sequence[Sequence[str]]) -> Iterable[str]:
 def _too_large(
   program: lowering.Lowered,
   where: chips.Slice,
-  compiled: tpu_compiler.Compiled,
+  mostly: str,
   needed: float,
   memory: float,
 ) -> str:
   """Returns the line for a program that needs more than a core's memory."""
+  part = f', mostly {mostly}' if mostly else ''
+  return (
+    f'{program.name} must fit in the memory of a core of {where.name}. Found '
+    f'{needed / _GIGA:.1f} GB{part}, {(needed - memory) / _GIGA:.1f} GB '
+    f'above its {memory / _GIGA:.1f}. Try: {"; ".join(program.remedies)}.'
+  )
+
+
+def _largest_part(compiled: tpu_compiler.Compiled) -> str:
   parts = {
     'arguments': compiled.argument_bytes,
     'temporaries': compiled.temporary_bytes,
     'code': compiled.code_bytes,
   }
-  largest = max(parts, key=parts.__getitem__)
-  mostly = f', mostly {largest}' if parts[largest] else ''
-  return (
-    f'{program.name} must fit in the memory of a core of {where.name}. Found '
-    f'{needed / _GIGA:.1f} GB{mostly}, {(needed - memory) / _GIGA:.1f} GB '
-    f'above its {memory / _GIGA:.1f}. Try: {"; ".join(program.remedies)}.'
-  )
+  return max(parts, key=parts.__getitem__)
 
 
 def _bytes(text: str) -> float:

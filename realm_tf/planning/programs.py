@@ -264,8 +264,11 @@ class _Planner:
     remedies = [f'a smaller {section}.batch_size', 'a slice with more cores']
     if section == 'inverse_cloze' and not self._config.inverse_cloze.chunk_size:
       remedies.insert(0, f'inverse_cloze.chunk_size={max(1, size // 8)}')
-    if not self._config.model.recompute_activations:
+    model = self._config.model
+    if not model.recompute_activations:
       remedies.insert(0, 'model.recompute_activations=true')
+    if model.train_dtype == 'float32':
+      remedies.insert(0, 'model.train_dtype=bfloat16')
     return lowering.Program(
       section,
       trainer.distributed_step,

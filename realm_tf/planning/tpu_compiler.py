@@ -10,8 +10,11 @@ import tempfile
 from typing import NamedTuple
 
 from realm_tf import errors
+from realm_tf.planning import compiled_module
+from realm_tf.planning import fused_arrays
 from realm_tf.planning import hbm_traffic
 from realm_tf.planning import lowering
+from realm_tf.planning import product_flops
 from realm_tf.rundir import json_files
 
 _SCRIPT = pathlib.Path(__file__).with_name('compiler_process.py')
@@ -27,13 +30,14 @@ class Compiled(NamedTuple):
     argument_bytes: Variables and the batch.
     output_bytes: Outputs that share no memory with an argument.
     temporary_bytes: Values in between, at their most.
-    flops: Floating-point operations of a call; the compiler counts a loop once.
+    flops: Floating-point operations of a call's products.
     reduced_bytes: Bytes of the arrays that are summed over cores.
     accessed_bytes: Bytes that instructions read and write in a call, also in
       the core's fast memory.
     traffic: Bytes of a call between core and memory, of each kind of
       instruction (`hbm_traffic`).
     error: The compiler's message, or ''.
+    instructions: Instructions of the compiled module, and of its fusions.
   """
 
   compile_secs: float = 0
@@ -45,6 +49,7 @@ class Compiled(NamedTuple):
   accessed_bytes: float = 0
   reduced_bytes: float = 0
   error: str = ''
+  instructions: int = 0
   traffic: Mapping[str, float] = {}
 
   @property
@@ -88,7 +93,10 @@ class Compiler:
         f'--compiler must have jax and libtpu. Found {python}: {said[-1]}. '
         f'{REMEDY}'
       )
-    counting = pathlib.Path(hbm_traffic.__file__).read_bytes()
+    counting = b''.join(
+      pathlib.Path(str(each.__file__)).read_bytes()
+      for each in (compiled_module, fused_arrays, hbm_traffic, product_flops)
+    )
     self._key = found.stdout + _SCRIPT.read_bytes() + counting
 
   def compile(self, program: lowering.Lowered, topology: str) -> Compiled:
@@ -130,10 +138,23 @@ class Compiler:
         result = Compiled(**json.loads(result_file.read_text('utf-8')))
         if result.error:
           return result, True
-        traffic = hbm_traffic.count(text_file.read_text('utf-8'))
-        reduced = traffic.pop(hbm_traffic.SUMS, 0)
-        return result._replace(traffic=traffic, reduced_bytes=reduced), True
+        return _counted(result, text_file.read_text('utf-8')), True
     # libtpu ends the process at some mistakes, such as an unknown topology.
     lines = ended.stderr.strip().splitlines()
     said = lines[-1] if lines else f'exit code {ended.returncode}'
     return Compiled(error=f'The compiler ended: {said}'), False
+
+
+def _counted(compiled: Compiled, text: str) -> Compiled:
+  """Returns the figures with those that the compiled module's text has."""
+  traffic = hbm_traffic.count(text)
+  reduced = traffic.pop(hbm_traffic.SUMS, 0)
+  accessed = hbm_traffic.count(text, is_anywhere=True)
+  accessed.pop(hbm_traffic.SUMS, None)
+  return compiled._replace(
+    instructions=text.count(' = '),
+    flops=product_flops.count(text),
+    traffic=traffic,
+    reduced_bytes=reduced,
+    accessed_bytes=sum(accessed.values()),
+  )

@@ -66,6 +66,21 @@ class PlanTest(absltest.TestCase):
     self.assertIn('21.5 GB, 5.4 GB above its 16.1. Try: one', found.problem)
     self.assertNotIn('\n', found.problem)
 
+  def test_a_message_about_temporaries_names_them(self):
+    found = _failed(
+      'RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, '
+      'the total memory required for HLO temporaries (32.50G) exceeds '
+      'available HBM (15.75G). HLO module: jit_f.\nSee https://openxla.org/xla/errors/'
+      'error_1000 for more details.'
+    )
+    # 32.5 and 15.75 GiB.
+    self.assertEqual(
+      found.problem,
+      'pretraining must fit in the memory of a core of v5e:8x8. Found 34.9 GB, '
+      'mostly temporaries, 18.0 GB above its 16.9. Try: one setting; another.',
+    )
+    self.assertTrue(found.is_too_large)
+
   def test_another_message_is_kept_in_one_line(self):
     found = _failed('INVALID_ARGUMENT: no\n\n such op')
     self.assertEqual(

@@ -34,7 +34,7 @@ class TpuCompilerTest(parameterized.TestCase):
   def test_the_results_of_the_process_are_returned(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     figures = {
-      'compile_secs': 2, 'flops': 3, 'argument_bytes': 1, 'output_bytes': 10,
+      'compile_secs': 2, 'argument_bytes': 1, 'output_bytes': 10,
       'temporary_bytes': 100, 'code_bytes': 1000,
     }  # fmt: skip
     (folder / 'result.json').write_text(json.dumps(figures))
@@ -48,7 +48,7 @@ class TpuCompilerTest(parameterized.TestCase):
     )
     compiler = tpu_compiler.Compiler(python)
     found = compiler.compile(_program(b'module'), 'v5e:2x2')
-    self.assertEqual((found.compile_secs, found.flops), (2, 3))
+    self.assertEqual((found.compile_secs, found.instructions), (2, 2))
     self.assertEqual(found.all_bytes, 1111)
     # Two floats are written, read and written again.
     self.assertEqual((found.traffic_bytes, found.error), (24, ''))
