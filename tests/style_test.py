@@ -44,7 +44,7 @@ _LINES = {
   'realm_tf/answering': 1574,
   'realm_tf/config': 952,
   'realm_tf/corpus': 3328,
-  'realm_tf/evaluation': 1935,
+  'realm_tf/evaluation': 1962,
   'realm_tf/export': 1264,
   'realm_tf/importing': 2440,
   'realm_tf/index': 3333,

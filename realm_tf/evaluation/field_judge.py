@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
-from realm_tf import errors
 from realm_tf.corpus import qrels as qrels_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import field_files
@@ -11,6 +10,8 @@ from realm_tf.evaluation import outcome as outcome_lib
 from realm_tf.evaluation import rankings
 from realm_tf.records import article_lookup
 from realm_tf.records import block_table
+
+_DEPTH = 1000  # As of a TREC run.
 
 
 class Paths(NamedTuple):
@@ -28,6 +29,10 @@ class Paths(NamedTuple):
 class FieldJudge:
   """An `open_qa.Judge` that reads and writes the files of `paths`.
 
+  Attributes:
+    num_blocks: Blocks that are ranked as articles. Ten may be of one article,
+      so they are more than any rank that counts.
+
   Raises UserError if qrels do not fit the questions or the corpus, or if an id
   does not fit a TREC run.
   """
@@ -41,14 +46,10 @@ class FieldJudge:
     recall_at: Sequence[int],
     seed: int,
   ):
-    if paths.qrels and max(recall_at) < rankings.CUT:
-      raise errors.UserError(
-        f'--recall_at must have a k of at least {rankings.CUT} with --qrels, '
-        f'for MRR and nDCG. Found {max(recall_at)}. Raise it.'
-      )
     self._paths, self._table = paths, table
     self._recall_at, self._seed = recall_at, seed
     self._qrels = qrels_lib.read(paths.qrels) if paths.qrels else None
+    self.num_blocks = _DEPTH if paths.qrels or paths.trec_run else 0
     self._ids = rankings.query_ids(questions, self._qrels)
     if self._qrels:
       relevant = qrels_lib.relevant(self._qrels, self._ids)
@@ -68,6 +69,7 @@ class FieldJudge:
     if paths.trec_run:
       field_files.write_trec_run(paths.trec_run, ids, ranked)
     if paths.dpr_json:
-      field_files.write_dpr_json(paths.dpr_json, ids, outcome, table)
+      best = outcome.first(max(self._recall_at))
+      field_files.write_dpr_json(paths.dpr_json, ids, best, table)
     if paths.kilt:
       field_files.write_kilt(paths.kilt, ids, outcome, ranked, table)

@@ -5,7 +5,7 @@ import dataclasses
 import json
 import os
 import time
-from typing import Any, Optional
+from typing import Any, Optional, Protocol
 
 import numpy as np
 import tensorflow as tf
@@ -38,8 +38,20 @@ RISK_COVERAGE = 'risk_coverage.jsonl'
 Reading = Callable[
   [retriever_lib.Queries, searcher_lib.Neighbors], list[answer_lib.Answer]
 ]
-# Adds to the fields of metrics.json, its second argument.
-Judge = Callable[[outcome_lib.Outcome, dict[str, Any]], None]
+
+
+class Judge(Protocol):
+  """Adds to the fields of metrics.json.
+
+  Attributes:
+    num_blocks: Blocks of each question that it needs.
+  """
+
+  num_blocks: int
+
+  def __call__(
+    self, outcome: outcome_lib.Outcome, metrics: dict[str, Any]
+  ) -> None: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +101,10 @@ class OpenQa:
         '--compare must come with a model that reads answers. Found no reader. '
         'Give a --model_dir from bin.finetune.'
       )
-    outcome = self._answer(questions, max(self.num_retrieved, *recall_at))
+    depth = judge.num_blocks if judge else 0
+    outcome = self._answer(
+      questions, max(self.num_retrieved, depth, *recall_at)
+    )
     metrics = summary.summarize(outcome, recall_at, self.seed)
     metrics['latency_batch_size'] = self.batch_size
     if judge:

@@ -68,6 +68,16 @@ class Outcome:
       answers=[self.answers[i] for i in rows] if self.answers else [],
     )
 
+  def first(self, num_blocks: int) -> 'Outcome':
+    """Returns the outcome of the first blocks of each question."""
+    return dataclasses.replace(
+      self,
+      block_ids=self.block_ids[:, :num_blocks],
+      scores=self.scores[:, :num_blocks],
+      holds_answer=self.holds_answer[:, :num_blocks],
+      is_gold=None if self.is_gold is None else self.is_gold[:, :num_blocks],
+    )
+
   @property
   def has_answers(self) -> bool:
     """Whether any question has references; BEIR's questions have none."""

@@ -51,6 +51,15 @@ def _lines(directory, name):
     return file.read().splitlines()
 
 
+class _Judge:
+  """Keeps the outcome."""
+
+  num_blocks = 0
+
+  def __call__(self, outcome, metrics):
+    self.seen = outcome
+
+
 class OpenQaTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
@@ -250,23 +259,23 @@ class OpenQaTest(absltest.TestCase):
       self.assertEqual(found.tolist(), [is_right])
 
   def test_questions_without_references_are_judged_but_not_read(self):
-    def judge(outcome, metrics):
-      metrics['judged'] = outcome.block_ids.tolist(), outcome.scores.tolist()
-
+    judge = _Judge()
     qa = self._qa(read=lambda *_: self.fail('Read.'))
     asked = [questions_lib.Question('who', (), question_id='x')]
     metrics = qa.run(asked, [2], self.output_dir, judge=judge)
-    self.assertEqual(metrics['judged'], ([[0, 1]], [[0.0, 0.0]]))
+    self.assertEqual(judge.seen.block_ids.tolist(), [[0, 1]])
+    self.assertEqual(judge.seen.scores.tolist(), [[0.0, 0.0]])
     self.assertNotIn('recall@2', metrics)
     self.assertNotIn('exact_match', metrics)
     self.assertIn('none', metrics['categories']['answer_type'])
 
   def test_retrieves_more_blocks_than_recall_needs(self):
-    seen = []
-    judge = lambda outcome, _: seen.append(outcome.block_ids.shape)
-    qa = self._qa(num_retrieved=7)
+    judge, qa = _Judge(), self._qa(num_retrieved=7)
     qa.run(_QUESTIONS, [1, 5], self.output_dir, judge=judge)
-    self.assertEqual(seen, [(3, 7)])
+    self.assertEqual(judge.seen.block_ids.shape, (3, 7))
+    judge.num_blocks = 9
+    qa.run(_QUESTIONS, [1, 5], self.output_dir, judge=judge)
+    self.assertEqual(judge.seen.block_ids.shape, (3, 9))
 
 
 if __name__ == '__main__':
