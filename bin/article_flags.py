@@ -10,6 +10,7 @@ from typing import Any, Optional
 import uuid
 
 from . import beam_flags
+from . import config_flags
 from . import launcher
 from . import path_flags
 
@@ -93,7 +94,7 @@ def read(
   articles = inputs.read_articles(
     inputs.split(INPUT.value),
     flags.FLAGS.format,
-    launcher.config().world,
+    config_flags.config().world,
     _DROP_LISTS.value,
     counts or new_counts(),
     article_records.Keys(*(key.value for key in _KEYS)),

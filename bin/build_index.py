@@ -8,6 +8,7 @@ only the new blocks. --runner embeds on many machines with Apache Beam.
 """
 
 from . import beam_flags
+from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import path_flags
@@ -40,7 +41,7 @@ def main(_):
   model = (
     _MODEL_DIR.value,
     corpus_flags.CORPUS_DIR.value,
-    launcher.overrides(),
+    config_flags.overrides(),
   )
   builder = index_builder.open_builder(*model, strategy_flags.create_local())
   if not beam_flags.is_local():
@@ -51,4 +52,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, sets=('index.', 'lengths.cut_blocks='))

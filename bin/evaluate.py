@@ -145,4 +145,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, reads=sentence_flags.read_fields)

@@ -13,6 +13,7 @@ the run publishes the parameters with the best exact match, and may end early
 (`finetuning.patience`). Without, it publishes the last parameters.
 """
 
+from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import path_flags
@@ -87,7 +88,9 @@ def _retriever(inputs):
 
 def main(_):
   job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
-  inputs = runs.open_inputs(launcher.config(), corpus_flags.CORPUS_DIR.value)
+  inputs = runs.open_inputs(
+    config_flags.config(), corpus_flags.CORPUS_DIR.value
+  )
   questions = _questions(inputs)
   retriever = _retriever(inputs)
   finetuning_run.run(
@@ -100,4 +103,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, reads=config_flags.ALL)

@@ -59,7 +59,7 @@ def _verify_model(model_dir, table) -> None:
 
 
 def main(_):
-  report = _report(launcher.config().seed)
+  report = _report(flags.FLAGS.seed)
   if _VERIFY.value:
     checked = [corpus_flags.CORPUS_DIR, _QUERIES_DIR, _MODEL_DIR]
     for directory in filter(None, (flag.value for flag in checked)):

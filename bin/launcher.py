@@ -1,8 +1,6 @@
 """Runs a binary with its config; mistakes end with one line and code 2."""
 
-from collections.abc import Callable
-import dataclasses
-import functools
+from collections.abc import Callable, Sequence
 import gc
 import inspect
 import logging as py_logging
@@ -12,6 +10,7 @@ import sys
 import traceback
 from typing import Any
 
+from . import config_flags
 from . import help_texts
 from . import modules
 from . import path_flags
@@ -20,20 +19,7 @@ from absl import app
 from absl import flags
 from absl import logging
 
-from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.config import config_files
-
-_CONFIG = flags.DEFINE_string(
-  'config', None, "Launch module or JSON file; by default the paper's values."
-)
-_SET = flags.DEFINE_multi_string(
-  'set', [], 'Config field to change, as pretraining.batch_size=8'
-)
-_MODEL_OF = flags.DEFINE_string(
-  'model_of', None, "Model directory with the config's model.*, before --set."
-)
-_SEED = flags.DEFINE_integer('seed', 0, 'Random seed.')
 
 
 def console():
@@ -62,15 +48,30 @@ def call(binary: str, argv: list[str]) -> int:
     sys.stderr.flush()
 
 
-def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
-  """Runs `main`; a user's mistake exits with code 2."""
+def run(
+  main: Callable[[list[str]], None],
+  verbosity: int = logging.INFO,
+  *,
+  reads: Sequence[str] | Callable[[], Sequence[str]] = (),
+  sets: tuple[str, ...] = (),
+):
+  """Runs `main`; a user's mistake exits with code 2.
+
+  Args:
+    reads: Prefixes of the fields that it reads of `config()`, or a function
+      that returns them once the flags are parsed; by default none.
+    sets: Prefixes of fields of a model's config that --set changes.
+  """
   help_texts.complete()
   logging.set_verbosity(verbosity)
   logging.use_absl_handler()
   logging.get_absl_handler().python_handler.stream = sys.stdout
   py_logging.getLogger('tensorflow').setLevel('ERROR')
   try:
-    app.run(lambda argv: _load_and_run(main, argv), flags_parser=_parse_flags)
+    app.run(
+      lambda argv: _load_and_run(main, argv, reads, sets),
+      flags_parser=_parse_flags,
+    )
   except BrokenPipeError:  # As with `| head`; Python's last flush would fail.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(1)
@@ -79,26 +80,6 @@ def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
   except errors.UserError as error:
     print(f'ERROR: {help_texts.as_installed(str(error))}', file=sys.stderr)
     sys.exit(2)
-
-
-@functools.cache
-def config() -> config_lib.ExperimentConfig:
-  """Returns the config of --config, --model_of, --set and --seed."""
-  given = overrides()
-  if flags.FLAGS['seed'].present:
-    given += [f'seed={_SEED.value}', f'world.seed={_SEED.value}']
-  result = config_lib.ExperimentConfig()
-  if _CONFIG.value:
-    result = config_files.load(_CONFIG.value)
-  if _MODEL_OF.value:
-    model = config_files.read(_MODEL_OF.value).model
-    result = dataclasses.replace(result, model=model)
-  return config_files.override(result, given)
-
-
-def overrides() -> list[str]:
-  """Returns the values of --set."""
-  return list(_SET.value)
 
 
 def check_flags(rule: Callable[..., Any], message: str) -> None:
@@ -128,8 +109,11 @@ def _parse_flags(argv: list[str]) -> list[str]:
   return rest
 
 
-def _load_and_run(main, argv):
-  config()  # Reports a wrong key even if the binary reads no config.
+def _load_and_run(main, argv, reads, sets):
+  config_flags.config()  # Reports a wrong key in any binary.
+  if callable(reads):
+    reads = reads()
+  config_flags.check(tuple(reads), sets)
   path_flags.check()
   gc.disable()  # To visit the modules' 400,000 objects takes 0.6 s.
   modules.load()

@@ -139,4 +139,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, reads=('world.',))

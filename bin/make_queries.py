@@ -9,6 +9,7 @@ same queries on many machines, with Apache Beam.
 
 from . import article_flags
 from . import beam_flags
+from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import path_flags
@@ -46,7 +47,7 @@ def _queries(tokenizer, table, counts):
   sentences = inputs.read_tagged_sentences(
     inputs.split(article_flags.INPUT.value),
     flags.FLAGS.format,
-    launcher.config().world,
+    config_flags.config().world,
     counts,
   )
   if sentences is not None:
@@ -92,4 +93,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, reads=('world.',))

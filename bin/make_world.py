@@ -22,6 +22,7 @@ C). --set=world.num_cities=500 makes a smaller world.
 import itertools
 import os
 
+from . import config_flags
 from . import launcher
 from . import path_flags
 
@@ -76,7 +77,7 @@ def _write_change(world):
 
 
 def main(_):
-  world = generation.generate(launcher.config().world)
+  world = generation.generate(config_flags.config().world)
   if _PREDICTIONS.value:
     _write_change(world)
     return
@@ -100,4 +101,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, reads=('world.',))

@@ -17,6 +17,7 @@ import json
 import os
 import sys
 
+from . import config_flags
 from . import launcher
 
 from absl import flags
@@ -78,7 +79,7 @@ def _rows(
     print(f'{name} on {cores} cores: lowering.', file=sys.stderr)
     try:
       made = lowering_process.lower(
-        name, launcher.config(), cores, _NUM_BLOCKS.value
+        name, config_flags.config(), cores, _NUM_BLOCKS.value
       )
     except errors.UserError as error:  # The others may be planned.
       yield from (plan.refused(name, where, str(error)) for where in same)
@@ -138,4 +139,4 @@ def _write(rows: Sequence[plan.Row | largest_batch.Found]) -> None:
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, reads=config_flags.ALL)

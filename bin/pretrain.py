@@ -5,6 +5,7 @@ python -m bin.pretrain --config=launch/quickstart.py \
     --run_dir=runs/realm --init_from=runs/ict [--reader_init_from=runs/bert]
 """
 
+from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import path_flags
@@ -41,7 +42,9 @@ def _retrievers(inputs):
 
 def main(_):
   job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
-  inputs = runs.open_inputs(launcher.config(), corpus_flags.CORPUS_DIR.value)
+  inputs = runs.open_inputs(
+    config_flags.config(), corpus_flags.CORPUS_DIR.value
+  )
   instead, words = _retrievers(inputs)
   pretraining_run.run(
     inputs,
@@ -54,4 +57,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, reads=config_flags.ALL)

@@ -9,6 +9,7 @@ processes share the work with --num_workers=N and --worker=0 to N - 1.
 import functools
 import time
 
+from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import path_flags
@@ -56,7 +57,7 @@ def main(_):
   while not _ONCE.value and versions.newest(params_root) is None:
     wait()
   builder = index_builder.open_builder(
-    run_dir, corpus_flags.CORPUS_DIR.value, launcher.overrides(), strategy
+    run_dir, corpus_flags.CORPUS_DIR.value, config_flags.overrides(), strategy
   )
   is_pinned = builder.config.pretraining.pin_index
   keep = max(_KEEP.value, 3) if is_pinned else _KEEP.value  # For --resume.
@@ -86,4 +87,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, sets=('index.', 'lengths.cut_blocks='))

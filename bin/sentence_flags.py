@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Optional
 
+from . import config_flags
 from . import corpus_flags
-from . import launcher
 from . import path_flags
 
 from absl import flags
 
 from realm_tf import config as config_lib
+from realm_tf.config import names
 from realm_tf.evaluation import masked_sentences
 from realm_tf.records import block_table
 from realm_tf.retrieval import retriever as retriever_lib
@@ -30,6 +31,15 @@ _HELD_OUT_SHARE = flags.DEFINE_float(
 )
 
 
+def read_fields() -> tuple[str, ...]:
+  """Returns prefixes of the config's fields that mask the sentences, if any."""
+  if not QUERIES_DIR.value:
+    return ()
+  # A model has its own lengths.
+  by_words = flags.FLAGS.retriever in names.BY_WORDS
+  return 'pretraining.masking=', *(['lengths.'] if by_words else [])
+
+
 def measure(
   retriever: retriever_lib.Retriever,
   table: block_table.BlockTable,
@@ -38,7 +48,7 @@ def measure(
   recall_at: list[int],
 ) -> dict[str, Any]:
   """Returns the span recall of --queries_dir; `lengths` are a model's own."""
-  config = launcher.config()
+  config = config_flags.config()
   if lengths:
     config = dataclasses.replace(config, lengths=lengths)
   return masked_sentences.measure_directory(

@@ -13,6 +13,7 @@ import json
 import os
 
 from . import article_flags
+from . import config_flags
 from . import launcher
 from . import question_flags
 
@@ -38,7 +39,7 @@ _VOCABULARY = 8000  # Wordpieces of a model without a size.
 
 def _train_secs() -> float:
   """Returns seconds of one core to train the config's encoder on a token."""
-  config = launcher.config()
+  config = config_flags.config()
   model = config.model
   if not model.embedder_bert.vocab_size:
     model = realm_model.with_vocab_size(model, _VOCABULARY)
@@ -75,4 +76,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, reads=config_flags.ALL)

@@ -63,7 +63,7 @@ def main(_):
     question_flags.read(),
     map(_split, _SPLITS.value),
     seen={question.gold_id for question in seen},
-    seed=launcher.config().seed,
+    seed=flags.FLAGS.seed,
   )
   path = os.path.join(_OUTPUT_DIR.value, '{}.jsonl').format
   writers.write_articles(kept, path('articles'))

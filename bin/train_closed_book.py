@@ -12,6 +12,7 @@ The first run learns to fill in salient spans, the second to answer questions
 sections are `closed_book` and `model.seq2seq`.
 """
 
+from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import path_flags
@@ -32,9 +33,11 @@ def main(_):
     examples = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   else:
     examples = question_flags.read()
-  inputs = runs.open_inputs(launcher.config(), corpus_flags.CORPUS_DIR.value)
+  inputs = runs.open_inputs(
+    config_flags.config(), corpus_flags.CORPUS_DIR.value
+  )
   closed_book_run.run(inputs, examples, job)
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, reads=config_flags.ALL)

@@ -11,6 +11,7 @@ Questions need no labelled path: training rewards all paths to a block with the
 answer. The config's section is `path`.
 """
 
+from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import path_flags
@@ -31,11 +32,13 @@ flags.mark_flags_as_required(['questions', 'init_from'])
 def main(_):
   job = training_flags.job(_RUN_DIR.value)
   questions = question_flags.read()
-  inputs = runs.open_inputs(launcher.config(), corpus_flags.CORPUS_DIR.value)
+  inputs = runs.open_inputs(
+    config_flags.config(), corpus_flags.CORPUS_DIR.value
+  )
   linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
   words = bm25.over_table(inputs.table)
   path_run.run(inputs, questions, job, linked=linked, words=words)
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, reads=config_flags.ALL)

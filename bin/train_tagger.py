@@ -7,6 +7,7 @@ r"""Trains a BERT to find named entities, for pre-training to mask.
 Files have CoNLL-2003's columns: first a word, last its IOB1 or IOB2 label.
 """
 
+from . import config_flags
 from . import launcher
 from . import path_flags
 from . import training_flags
@@ -33,7 +34,9 @@ def main(_):
   if _DEV.value:
     dev = conll.read(_DEV.value)  # Reports a mistake before training.
   job = training_flags.job(_OUTPUT_DIR.value)
-  tagger_run.run(launcher.config(), train, job, vocab_file=_VOCAB_FILE.value)
+  tagger_run.run(
+    config_flags.config(), train, job, vocab_file=_VOCAB_FILE.value
+  )
   if dev:
     scores = tagger_run.evaluate(_OUTPUT_DIR.value, dev)
     print(
@@ -44,4 +47,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, reads=config_flags.ALL)

@@ -8,6 +8,7 @@ question from a model's index. The config's section is `inverse_cloze`. The
 reader of --init_from is published unchanged.
 """
 
+from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import path_flags
@@ -49,7 +50,9 @@ def _words(inputs, questions):
 def main(_):
   job = training_flags.job(_RUN_DIR.value)
   questions = question_flags.read()
-  inputs = runs.open_inputs(launcher.config(), corpus_flags.CORPUS_DIR.value)
+  inputs = runs.open_inputs(
+    config_flags.config(), corpus_flags.CORPUS_DIR.value
+  )
   inverse_cloze_run.run(
     inputs,
     questions,
@@ -60,4 +63,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, reads=config_flags.ALL)

@@ -228,7 +228,11 @@ class Work(common.Jobs):
     measured: dict[str, Any] = {'questions': questions}
     share = self.config.held_out.share
     if share and self.measured is self.corpus:
-      measured |= {'queries_dir': self.sentences, 'held_out_share': share}
+      measured |= {
+        'queries_dir': self.sentences,
+        'held_out_share': share,
+        'config': self.config,
+      }
     elif not questions:
       return []
     searches: dict[str, Any] = {'bm25': {'retriever': 'bm25'}}
@@ -236,11 +240,7 @@ class Work(common.Jobs):
       searches[name] = {**model, 'sparse_weight': [0, own_text_choice.WEIGHT]}
     return [
       self.evaluate(
-        f'{folder}_{name}',
-        config=self.config,
-        at=f'{folder}/{name}',
-        **measured,
-        **search,
+        f'{folder}_{name}', at=f'{folder}/{name}', **measured, **search
       )
       for name, search in searches.items()
     ]

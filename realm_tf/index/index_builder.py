@@ -30,9 +30,6 @@ from realm_tf.records import block_table
 from realm_tf.records import whole_blocks
 from realm_tf.rundir import versions
 
-# Prefixes of the model's settings that an index may override.
-_SETTABLE = ('index.', 'lengths.cut_blocks=')
-
 
 class IndexBuilder:
   """Builds index versions of one corpus, each with newer parameters.
@@ -267,12 +264,6 @@ def open_builder(
 ) -> IndexBuilder:
   """Returns a builder; UserError if model, corpus and overrides do not fit."""
   opened = model_files.open_model(model_dir)
-  for override in overrides:
-    if not override.startswith(_SETTABLE):
-      raise errors.UserError(
-        'Only fields of the index, and lengths.cut_blocks, can be set here: '
-        f"the rest is the model's. Found --set={override}. Leave it out."
-      )
   config = config_files.override(opened.config, overrides)
   # Checksums are compared because an index would keep a fault forever.
   table = block_table.BlockTable.open(corpus_dir, verify=True)

@@ -9,6 +9,7 @@ from absl.testing import absltest
 from tests import source_tree
 from tests.bin import good_flags
 
+_CONFIG = 'tests/testdata/end_to_end_launch.py'
 _MISSING = {'source': 'hf:no/such', 'tagger': 'bert:no/such'}
 _HEAVY = (
   'tensorflow tf_keras keras official scipy sklearn pandas pyarrow spacy'
@@ -28,12 +29,14 @@ for binary, flags in json.load(sys.stdin):
   os.wait()"""
 
 
+def _flags(names):
+  return [f'--{n}' if '=' in n else f'--{n}=.' for n in names.split()]
+
+
 def _cases():
   """Yields (binary, flags, its exit code, text of stderr)."""
   for binary, (good, inputs) in good_flags.ALL.items():
-    flags = [
-      f'--{name}' if '=' in name else f'--{name}=.' for name in good.split()
-    ]
+    flags = _flags(good)
     yield binary, ['--help'], 1, ''
     yield binary, [*flags, '--no_such_flag'], 2, 'no_such_flag'
     yield binary, [*flags, '--set=model.no_such=1'], 2, 'model.no_such'
@@ -42,8 +45,28 @@ def _cases():
       yield binary, [*flags, wrong], 2, f'--{name} must name files'
   for name in ('config=no/such.py', 'model_of=no/such'):
     yield binary, [*flags, f'--{name}'], 2, 'no/such'
+  yield from _unread_config_cases()
   for binary in ('answer', 'calibrate', 'serve'):  # No --corpus_dir.
     yield binary, ['--model_dir=no/such'], 2, '--model_dir must name files'
+
+
+def _unread_config_cases():
+  """Yields cases of flags of the config that would change nothing."""
+  sets, launch_file = '--set=lengths.query_tokens=128', f'--config={_CONFIG}'
+  words = ['--queries_dir=.', '--retriever=bm25', '--model_dir=']
+  for binary, flags, said in (
+    ('answer', [sets], 'reads, none; a model has its own config'),
+    ('answer', [launch_file], 'reads none of it. Leave the flag out'),
+    ('report', [launch_file], f'Found {launch_file}'),
+    ('build_index', [launch_file], 'Leave the flag out'),
+    ('build_index', [sets], 'reads, index. or lengths.cut_blocks=;'),
+    ('make_world', [sets], 'reads, world.;'),
+    ('evaluate', [sets], 'reads, none; a model has its own config'),
+    ('evaluate', [launch_file], 'reads none of it'),
+    ('evaluate', ['--queries_dir=.', sets], 'reads, pretraining.masking=; a'),
+    ('evaluate', [*words, '--set=index.searcher=faiss'], 'lengths.; a model'),
+  ):
+    yield binary, [*_flags(good_flags.ALL[binary][0]), *flags], 2, said
 
 
 class LightStartTest(absltest.TestCase):

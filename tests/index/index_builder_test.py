@@ -194,11 +194,6 @@ class IndexBuilderTest(absltest.TestCase):
     for row in settings['efforts']:
       self.assertBetween(row['measured'], 0.95, 1.0)
 
-  def test_only_the_index_can_be_overridden(self):
-    self._publish_params(0, small.model())
-    with self.assertRaisesRegex(errors.UserError, '--set=lengths.block_tokens'):
-      self._open(None, 'lengths.block_tokens=9')
-
   def test_too_long_blocks_are_refused_or_cut_with_a_warning(self):
     # 38 wordpieces, a title of one and three specials are 42, above 40.
     corpus_dir = small.write_corpus(os.path.join(self.temp, 'b'), [38, 5])
