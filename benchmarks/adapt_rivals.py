@@ -8,7 +8,7 @@ ENCODER, a Hugging Face BERT, learns from ARTICLES (an --input of
 bin.make_blocks) by TSDAE, by SimCSE and from pairs of crops, as
 benchmarks/peer_adapt.py says, and by this project's Inverse Cloze Task with
 own_text's settings. The peers get --secs of one processor; give ICT as many
-steps. All are judged by bin.evaluate, alone and with BM25's scores added:
+steps. All are judged by bin.evaluate, alone and with own_text's share of BM25:
 nDCG@10 of --qrels with paired tests, else recall of answers. RUN_DIR/runs has
 the ranked articles, in TREC's format.
 """
@@ -23,6 +23,7 @@ from typing import Any
 from benchmarks import paired_runs
 from launch import common
 from launch import own_text
+from launch import own_text_choice
 from launch import runner
 from launch import squad_stages
 from realm_tf.config import config_files
@@ -110,7 +111,7 @@ class _Rivals(squad_stages.Imported):
     return [
       self.evaluate(
         row,
-        sparse_weight=int(row != name),
+        sparse_weight=own_text_choice.WEIGHT if row != name else 0,
         trec_run=os.path.join(self.recipe.run_dir, 'runs', f'{row}.trec'),
         **search,
       )
