@@ -107,7 +107,7 @@ def _largest_batches(
       return plan.row(made, where, compiler.compile(made, where.name))
 
     found = largest_batch.find(
-      name, where, launcher.config(), recompute, plan_one
+      name, where, config_flags.config(), recompute, plan_one
     )
     print(found.as_line(), flush=True)
     yield found

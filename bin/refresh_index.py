@@ -38,6 +38,11 @@ _NUM_WORKERS = flags.DEFINE_integer('num_workers', 1, 'Number of workers.', 1)
 _TAKEOVER_SECS = flags.DEFINE_float(
   'takeover_secs', 60.0, 'Seconds until a silent worker counts as dead.', 1.0
 )
+_BASE = path_flags.existing(
+  'base',
+  'Directory of index versions: the newest has the embeddings of the '
+  'parameters that the run starts from.',
+)
 _KEEP = flags.DEFINE_integer('keep', 3, 'Index versions to keep.', 1)
 launcher.check_flags(
   lambda worker, num_workers: worker < num_workers,
@@ -61,6 +66,7 @@ def main(_):
   )
   is_pinned = builder.config.pretraining.pin_index
   keep = max(_KEEP.value, 3) if is_pinned else _KEEP.value  # For --resume.
+  base = _BASE.value and versions.newest(_BASE.value)
   progress = progress_lib.Progress(layout.summary_dir(run_dir))
   job = version_work.Job(
     _WORKER.value,
@@ -73,7 +79,10 @@ def main(_):
 
   def publish(params):
     progress.start()
-    builder.publish(params, index_root, job)
+    # Later parameters embed differently.
+    builder.publish(
+      params, index_root, job, base=base and base.path, fits=False
+    )
     storage.prune(index_root, keep, versions.read_in_use(run_dir))
 
   refresher.refresh_until_done(

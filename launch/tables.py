@@ -157,12 +157,15 @@ class Tables(squad_stages.Imported):
       texts = [runner.Input(self._articles)]
       queries = self.queries('other_queries', texts, tagger='rules')
     refresher = {'run_dir': runner.OUTPUT, 'corpus_dir': self.corpus}
+    if 'encoder' not in name:
+      start = self.embedders('ict')
+      refresher['base'] = self.index('index_ict', start)
     return self.train(
       name,
       'pretrain',
       config,
       companion=('refresh_index', refresher),
-      init_from=start if 'encoder' in name else self.embedders('ict'),
+      init_from=start,
       reader_init_from=reader,
       queries_dir=queries,
     )

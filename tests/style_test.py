@@ -38,8 +38,8 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 4265,
-  'bin': 2917,
-  'launch': 3651,
+  'bin': 2926,
+  'launch': 3654,
   'realm_tf': 230,
   'realm_tf/answering': 1574,
   'realm_tf/config': 952,
@@ -65,7 +65,7 @@ _LINES = {
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1791,
   'tests': 39640,
-  'docs': 3592,
+  'docs': 3593,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 

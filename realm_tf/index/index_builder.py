@@ -75,6 +75,7 @@ class IndexBuilder:
     job: version_work.Job = version_work.ALONE,
     *,
     base: Optional[str] = None,
+    fits: bool = True,
   ) -> Optional[versions.Version]:
     """Loads `params` and calls `build`.
 
@@ -84,7 +85,7 @@ class IndexBuilder:
       UserError: As `build`; or `params` are damaged or lack an embedder.
     """
     self._load(params)
-    return self.build(params.step, index_root, job, base=base)
+    return self.build(params.step, index_root, job, base=base, fits=fits)
 
   def build(
     self,

@@ -30,7 +30,7 @@ ALL = {
   'make_world': ('output_dir', 'predictions'),
   'plan_tpu': ('topology=v5e:2x2', ''),
   'pretrain': ('corpus_dir queries_dir run_dir', 'queries_dir'),
-  'refresh_index': ('run_dir corpus_dir once=true', 'corpus_dir'),
+  'refresh_index': ('run_dir corpus_dir once=true', 'corpus_dir base'),
   'report': ('run_dir output', 'run_dir eval_dir results'),
   'results_table': ('run_dir questions rows=a', 'run_dir'),
   'serve': ('model_dir corpus_dir port=0', 'token_file pretrained_dir'),

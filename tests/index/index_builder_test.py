@@ -137,7 +137,7 @@ class IndexBuilderTest(absltest.TestCase):
     base = self._publish_index(builder, first)
     with self.assertRaisesRegex(errors.UserError, 'embedder_fingerprint'):
       self._publish_index(builder, params, base=base.path)
-    newer = builder.build(500, self.index_root, base=base.path, fits=False)
+    newer = builder.publish(params, self.index_root, base=base.path, fits=False)
     np.testing.assert_allclose(
       storage.load(newer.path, builder.corpus_fingerprint).embeddings,
       self._expected(small.model(2)),

@@ -112,6 +112,14 @@ class RecipesTest(parameterized.TestCase):
     self.assertEqual(indexes, ['index_ict'])
     self.assertIn('index_ict', stages['evaluate_ict_before'].needs)
 
+  def test_pretraining_begins_with_the_index_of_its_embedders(self):
+    stages = _tables()
+    (_, refresher) = stages['realm'].runs[1]
+    self.assertEqual(refresher['base'], stages['index_ict'].output)
+    self.assertIn('index_ict', stages['realm'].needs)
+    (_, refresher) = stages['realm_of_encoder'].runs[1]
+    self.assertNotIn('base', refresher)
+
   def test_rows_train_no_more_than_they_need(self):
     stages = _tables(rows='encoder')
     self.assertEmpty([s for s in stages.values() if s.config is not None])
