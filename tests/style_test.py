@@ -49,10 +49,10 @@ _LINES = {
   'realm_tf/importing': 2440,
   'realm_tf/index': 3333,
   'realm_tf/live': 1395,
-  'realm_tf/modeling': 2686,
+  'realm_tf/modeling': 3150,
   'realm_tf/objectives': 243,
   'realm_tf/pipelines': 433,
-  'realm_tf/planning': 1545,
+  'realm_tf/planning': 1550,
   'realm_tf/records': 3093,
   'realm_tf/refresh': 210,
   'realm_tf/reporting': 977,
@@ -64,8 +64,8 @@ _LINES = {
   'realm_tf/training': 4939,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1791,
-  'tests': 39640,
-  'docs': 3645,
+  'tests': 39720,
+  'docs': 3650,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 

@@ -14,7 +14,7 @@ import tf_keras  # noqa: E402
 from realm_tf import config as config_lib  # noqa: E402
 from realm_tf.modeling import initialization  # noqa: E402
 
-# Model Garden's value, for all four forward passes.
+# Model Garden's value, for all five forward passes.
 LAYER_NORM_EPSILON = 1e-12
 
 

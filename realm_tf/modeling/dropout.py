@@ -52,9 +52,16 @@ def drop(values: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
 
   The values are fewer than 2^31 floats of any shape. The seed is int32 [2].
   """
+  return drop_part(values, rate, seed, None)
+
+
+def drop_part(
+  values: tf.Tensor, rate: float, seed: tf.Tensor, start: Optional[tf.Tensor]
+) -> tf.Tensor:
+  """Drops the same as `drop` of all values; `start` is the part's place."""
   if not rate:
     return values
-  bits = tf.reshape(_hash(tf.size(values), seed), tf.shape(values))
+  bits = tf.reshape(_hash(tf.size(values), seed, start), tf.shape(values))
   keep = bits >= tf.constant(round(rate * 2**32), tf.uint32)
   return tf.where(keep, values * scale(rate), tf.zeros_like(values))
 
@@ -64,8 +71,10 @@ def scale(rate: float) -> float:
   return 1 / (1 - rate)
 
 
-def _hash(number: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Returns hashes of the positions 0 to `number` - 1, uint32 [number].
+def _hash(
+  number: tf.Tensor, seed: tf.Tensor, start: Optional[tf.Tensor]
+) -> tf.Tensor:
+  """Returns hashes of `number` positions from `start` or 0 on, uint32 [number].
 
   Without the second key, masks of two seeds could be shifts of one mask.
   """
@@ -73,6 +82,8 @@ def _hash(number: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   second = _mix(second + first)  # Similar seeds get dissimilar keys.
   longest = tf.maximum(number, _UNFOLDED) if precision.has_tpu() else number
   places = tf.cast(tf.range(longest, dtype=tf.int32), tf.uint32)[:number]
+  if start is not None:
+    first += tf.cast(start, tf.uint32)
   return _mix(places + first, second)
 
 
@@ -126,7 +137,9 @@ class StepDropout:
     )
     for value in (number, part):
       seed = _fold_in(seed, value)
-    self._now, self._num_calls = seed, 0
+    # The first half of `_fold_in(seed, n)` is the same for each n. It is half a
+    # hundred operations, and a step has hundreds of calls.
+    self._now, self._num_calls = _fold_in(seed, 0)[0], 0
     try:
       with seeds_from(self.next_seed):
         yield
@@ -138,7 +151,7 @@ class StepDropout:
     if self._now is None:
       return None
     self._num_calls += 1
-    return _fold_in(self._now, self._num_calls)
+    return tf.stack([self._now, self._num_calls])
 
 
 class _Generator:

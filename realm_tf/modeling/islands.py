@@ -9,14 +9,24 @@ second island that recomputes from the inputs.
 
 from collections.abc import Callable
 import functools
-from typing import Optional
+from typing import Any, Optional
 
 import tensorflow as tf
 
+from realm_tf.modeling import bert
 from realm_tf.modeling import dropout
+from realm_tf.modeling import precision
 
-# Makes a function an island without a gradient.
-compiled = functools.partial(tf.function, jit_compile=True, autograph=False)
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+  """Makes a function an island without a gradient; a TPU compiles it all."""
+  made = tf.function(function, jit_compile=True, autograph=False)
+
+  @functools.wraps(function)
+  def call(*inputs):
+    return (function if precision.has_tpu() else made)(*inputs)
+
+  return call
 
 
 def island(function: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
@@ -76,6 +86,8 @@ def _is_vector(tensor):
 def sum_rows(tensor):
   """Returns float32 [C] from bfloat16 [..., C]."""
   flat = tf.reshape(tensor, [-1, tensor.shape[-1]])
+  if precision.has_tpu():
+    return tf.reduce_sum(_float(flat), axis=0)
   ones = tf.ones([1, tf.shape(flat)[0]], flat.dtype)
   return tf.cast((ones @ flat)[0], tf.float32)
 
@@ -91,7 +103,7 @@ def split_heads(
   """
 
   def split(projected, bias):
-    size, length = tf.unstack(tf.shape(projected)[:2])
+    size, length = (bert.size(projected, axis) for axis in (0, 1))
     width = projected.shape[-1] // len(scales) // num_heads
     shape = [size, length, len(scales), num_heads, width]
     parts = tf.unstack(tf.reshape(_float(projected) + bias, shape), axis=2)
@@ -202,6 +214,8 @@ def _softmax_gradient(probabilities, kept, d_kept, mixed, d_mixed, scale):
 
 def _mean(values):
   """Returns float32 [..., 1] by a product, because XLA's row sums are slow."""
+  if precision.has_tpu():
+    return tf.reduce_mean(values, axis=-1, keepdims=True)
   width = values.shape[-1]
   return values @ tf.fill([width, 1], 1 / width)
 

@@ -1,7 +1,7 @@
 """A faster forward and backward pass over a Model Garden BERT's variables.
 
 Outputs, gradients and places of dropout equal Model Garden's.
-docs/performance.md compares the four forward passes.
+docs/performance.md compares the five forward passes.
 """
 
 from typing import NamedTuple, Optional
@@ -13,6 +13,7 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import bert
 from realm_tf.modeling import bfloat16_layer
 from realm_tf.modeling import dropout
+from realm_tf.modeling import layer_loop
 from realm_tf.modeling import precision
 from realm_tf.modeling import weights
 from realm_tf.objectives import exclusion
@@ -31,6 +32,11 @@ def prefers_islands(dtype: str) -> bool:
   """Returns whether islands make training faster on this machine."""
   # TPUs compile the whole step.
   return not prefers_xla(dtype) and not precision.has_tpu()
+
+
+def prefers_loop(dtype: str) -> bool:
+  """Returns whether the layers should be a loop: a TPU's program is smaller."""
+  return dtype == 'bfloat16' and precision.has_tpu()
 
 
 class _Seeds(NamedTuple):
@@ -71,6 +77,7 @@ class LeanEncoder:
     self._recompute = recompute
     self._activation = bert.activation(config)
     self._islands = islands
+    self._loops = prefers_loop(dtype)
 
   def __call__(
     self,
@@ -85,10 +92,16 @@ class LeanEncoder:
       )
     bias = tf.cast(1 - tokens['input_mask'], tf.float32) * exclusion.NO_SCORE
     last = self._config.num_layers - 1
-    for i in range(last + 1):
-      # Drawn outside the layer, which may be computed twice.
-      seeds = _Seeds(*(dropout.draw_seed() for _ in range(3 * training)))
-      states = self._layer(i, bias, seeds, positions if i == last else None)(
+    # Drawn outside the layers, which may be computed twice.
+    seeds = [
+      _Seeds(*(dropout.draw_seed() for _ in range(3 * training)))
+      for _ in range(last + 1)
+    ]
+    looped = last if self._loops else 0
+    if looped:
+      states = self._loop(states, bias, seeds[:looped])
+    for i in range(looped, last + 1):
+      states = self._layer(i, bias, seeds[i], positions if i == last else None)(
         states
       )
     states = _float(states)
@@ -112,22 +125,58 @@ class LeanEncoder:
 
   def _layer(self, number, bias, seeds, positions):
     """Returns a function from [B, L, H] to [B, L, H], or to [B, M, H]."""
-    make = self._islands_layer if self._islands else self._whole_layer
+    make = (
+      self._islands_layer if self._islands or self._loops else self._whole_layer
+    )
     layer = make(f'transformer/layer_{number}/', bias, seeds, positions)
     return tf.recompute_grad(layer) if self._recompute else layer
 
   def _islands_layer(self, name, bias, seeds, positions):
+    products = layer_loop.Kept() if self._loops else None
     layer = bfloat16_layer.Bfloat16Layer(
-      {
-        key.removeprefix(name): variable
-        for key, variable in self._variables.items()
-        if key.startswith(name)
-      },
-      self._config,
+      self._of_layer(name), self._config, products
     )
     return lambda states: layer(
       tf.cast(states, self._dtype), bias, seeds, positions
     )
+
+  def _of_layer(self, name):
+    return {
+      key.removeprefix(name): variable
+      for key, variable in self._variables.items()
+      if key.startswith(name)
+    }
+
+  def _loop(self, states, bias, seeds):
+    """Returns the states after as many layers as there are seeds."""
+    layers = [
+      self._of_layer(f'transformer/layer_{i}/') for i in range(len(seeds))
+    ]
+    names = list(layers[0])
+    stacked = [
+      tf.stack([self._stored(each[name], name) for each in layers])
+      for name in names
+    ]
+    is_training = seeds[0].output is not None
+
+    def layer(weights, states, seeds, kept):
+      parts = tf.unstack(seeds) if is_training else _Seeds()
+      made = bfloat16_layer.Bfloat16Layer(
+        dict(zip(names, weights)), self._config, kept
+      )
+      return made(states, bias, parts)
+
+    return layer_loop.run(
+      layer,
+      stacked,
+      tf.cast(states, self._dtype),
+      tf.stack([tf.stack(each) for each in seeds]) if is_training else None,
+      [] if self._recompute else layer_loop.product_specs(states, self._config),
+    )
+
+  def _stored(self, variable, name):
+    is_kernel = name.endswith('kernel')
+    return tf.cast(variable, self._dtype if is_kernel else tf.float32)
 
   def _whole_layer(self, name, bias, seeds, positions):
     config = self._config

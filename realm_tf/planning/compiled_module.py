@@ -19,6 +19,8 @@ CALLED = re.compile(r'(?:calls|body|to_apply)=%?([\w.\-]+)')
 _BRANCHES = re.compile(
   r'(?:branch_computations=\{([^}]*)\}|(?:true|false)_computation=([^,}]+))'
 )
+_NAME = re.compile(r'%([\w.\-]+)')
+_CONDITION = re.compile(r'condition=%?([\w.\-]+)')
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 
 
@@ -36,7 +38,7 @@ class Instruction(NamedTuple):
   name: str
   arrays: list[Array]  # Its result: several for a tuple.
   op: str
-  operands: list[str]  # Names; a parameter has its number.
+  operands: list[str]  # Names; '(3)' for parameter(3) and constant(3).
   rest: str  # Attributes.
 
 
@@ -50,16 +52,15 @@ Count = Callable[[str], Counter]
 def total(module: Module, name: str, count: Count) -> Counter:
   """Returns the counts of a call of a computation and of those it calls.
 
-  A loop counts as often as it runs if the compiler knows that number, else
-  once; of branches, the one with the largest sum counts.
+  A loop counts as often as it runs if that number is known, else once; of
+  branches, the one with the largest sum counts.
   """
   found = count(name)
   for each in module.get(name, ()):
     called = CALLED.search(each.rest)
     if each.op in ('while', 'call') and called:
-      trips = _TRIPS.search(each.rest)
       for kind, number in total(module, called[1], count).items():
-        found[kind] += number * (int(trips[1]) if trips else 1)
+        found[kind] += number * _num_turns(each, module)
     elif each.op == 'conditional':
       parts = [
         total(module, branch, count)
@@ -68,6 +69,26 @@ def total(module: Module, name: str, count: Count) -> Counter:
       ]
       found.update(max(parts, key=lambda part: sum(part.values())))
   return found
+
+
+def _num_turns(each: Instruction, module: Module) -> int:
+  """Returns the turns of a loop, 1 for a call or if they are not known.
+
+  Without the compiler's own number, a loop that ends at a constant is taken to
+  count up to it from 0.
+  """
+  known = _TRIPS.search(each.rest)
+  if known:
+    return int(known[1])
+  condition = _CONDITION.search(each.rest)
+  parts = module.get(condition[1], []) if condition else []
+  ends = [
+    part.operands[0]
+    for part in parts
+    if part.op == 'constant' and part.operands
+  ]
+  is_counted = any('direction=LT' in part.rest for part in parts)
+  return int(ends[0].strip('()')) if is_counted and len(ends) == 1 else 1
 
 
 def parse(text: str) -> tuple[Module, str]:
@@ -91,7 +112,8 @@ def _instruction(line: str) -> Instruction:
   op, _, _ = rest.partition('(')
   end = len(op) + _end_of_group(rest[len(op) :])
   inside = rest[len(op) : end]
-  operands = re.findall(r'\d+' if op == 'parameter' else r'%([\w.\-]+)', inside)
+  is_number = op in ('constant', 'parameter')
+  operands = re.findall(r'^\(\d+\)$' if is_number else _NAME, inside)
   return Instruction(
     name.lstrip('%'), list(_arrays(result)), op, operands, rest[end:]
   )

@@ -29,7 +29,7 @@ def bytes_read(
   if not inner:
     return whole
   places = [
-    str(place) for place, one in enumerate(each.operands) if one == name
+    f'({place})' for place, one in enumerate(each.operands) if one == name
   ]
   own = {part.name: part.arrays for part in inner}
   found = sum(

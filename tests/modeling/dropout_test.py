@@ -109,6 +109,15 @@ class StepDropoutTest(tf.test.TestCase):
       of_other_seed = self.model()
     self._assert_differ(masks, self._masks(8), self._masks(7, 1), of_other_seed)
 
+  def test_seeds_are_folded_from_one_of_step_replica_and_part(self):
+    fold = lambda seed, number: tf.bitwise.bitwise_and(
+      tf.random.experimental.stateless_fold_in(seed, number), tf.int32.max
+    )
+    with self.dropout.at(tf.constant(7), 3):
+      found = [self.dropout.next_seed() for _ in range(2)]
+    start = fold(fold(tf.constant([1, 7]), 0), 3)
+    self.assertAllEqual(found, [fold(start, 1), fold(start, 2)])
+
   def test_another_process_has_the_same_masks(self):
     again = _Model()
     with dropout.StepDropout(again, seed=1).at(tf.constant(7)):

@@ -224,6 +224,15 @@ class TrainingTest(tf.test.TestCase, parameterized.TestCase):
     most = 0.2 if error(training=False) < 0.025 else 0.3
     self.assertLess(error(training=True), most)  # Other masks: above 1.
 
+  @parameterized.product(some=(False, True), recompute=(False, True))
+  def test_a_tpus_loop_is_near_and_has_the_same_masks(self, some, recompute):
+    exact = self._states(_CONFIG, some=some)[1]
+    with precision.planned_for_tpu():
+      near = self._states(_CONFIG, True, recompute, 'bfloat16', some)[1]
+    norm = lambda tensors: float(tf.linalg.global_norm(tensors))
+    errors = [one - other for one, other in zip(near, exact, strict=True)]
+    self.assertBetween(norm(errors) / norm(exact), 1e-4, 0.3)
+
   def test_recomputed_activations_have_the_same_masks(self):
     loss, gradients = self._states(_CONFIG)
     other_loss, others = self._states(_CONFIG, recompute=True)

@@ -117,6 +117,21 @@ class HbmTrafficTest(parameterized.TestCase):
     # 5 times 8, and 80.
     self.assertEqual(found, {_OTHERS: 120})
 
+  def test_a_loop_without_a_known_number_counts_to_its_constant(self):
+    others = (
+      '%is_open (a: s32[]) -> pred[] {\n'
+      '  %a = s32[]{:S(2)} parameter(0)\n  %end = s32[]{:S(2)} constant(7)\n'
+      '  ROOT %c = pred[]{:S(2)} compare(%a, %end), direction=LT\n}\n'
+      '%body (a: f32[1]) -> f32[1] {\n  %a = f32[1]{0} parameter(0)\n'
+      '  ROOT %n = f32[1]{0} negate(%a)\n}\n'
+    )
+    found = _count(
+      '%p = f32[1]{0} parameter(0)',
+      '%w = f32[1]{0} while(%p), condition=%is_open, body=%body',
+      others=others,
+    )
+    self.assertEqual(found, {_OTHERS: 7 * 8})
+
 
 if __name__ == '__main__':
   absltest.main()

@@ -13,6 +13,7 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
+from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import token_tagger
 from realm_tf.training import optimizer as optimizer_lib
@@ -204,6 +205,27 @@ class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
     self.assertLen(graphs, 1)
     self.assertGreater(xla_graphs.num_ops(graphs[0]), 200)
     self.assertEmpty(xla_graphs.problems(graphs[0]))
+
+  def test_a_tpu_can_run_the_loops_of_a_step(self):
+    changed = {'num_layers': 2}
+    config = tiny.changed(
+      _config(),
+      model={
+        'embedder_bert': changed,
+        'reader_bert': changed,
+        'train_dtype': 'bfloat16',
+      },
+    )
+    with precision.planned_for_tpu():
+      trainer, batch = _pretraining(config)
+      step = tf.function(trainer.distributed_step)
+      traced = step.get_concrete_function(
+        {name: tf.constant(value) for name, value in batch.items()},
+        tf.constant(0.0),
+      )
+    ops = {op.type for op in traced.graph.get_operations()}
+    self.assertContainsSubset(['StatelessWhile'], ops)
+    self.assertEmpty(xla_graphs.problems(traced.graph))
 
 
 if __name__ == '__main__':
