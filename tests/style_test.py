@@ -64,8 +64,8 @@ _LINES = {
   'realm_tf/training': 4939,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1791,
-  'tests': 39790,
-  'docs': 3650,
+  'tests': 39810,
+  'docs': 3665,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 

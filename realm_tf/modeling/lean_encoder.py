@@ -35,7 +35,7 @@ def prefers_islands(dtype: str) -> bool:
 
 
 def prefers_loop(dtype: str) -> bool:
-  """Returns whether the layers should be a loop: a TPU's program is smaller."""
+  """Returns whether layers of known sizes are a loop: a smaller program."""
   return dtype == 'bfloat16' and precision.has_tpu()
 
 
@@ -97,13 +97,15 @@ class LeanEncoder:
       _Seeds(*(dropout.draw_seed() for _ in range(3 * training)))
       for _ in range(last + 1)
     ]
-    looped = last if self._loops else 0
+    loops = self._loops and states.shape.is_fully_defined()
+    looped = last if loops else 0
     if looped:
       states = self._loop(states, bias, seeds[:looped])
+    make = self._islands_layer if self._islands or loops else self._whole_layer
     for i in range(looped, last + 1):
-      states = self._layer(i, bias, seeds[i], positions if i == last else None)(
-        states
-      )
+      name = f'transformer/layer_{i}/'
+      layer = make(name, bias, seeds[i], positions if i == last else None)
+      states = (tf.recompute_grad(layer) if self._recompute else layer)(states)
     states = _float(states)
     pooled = tf.tanh(_float(self._dense('pooler_transform', states[:, 0])))
     return {'sequence_output': states, 'pooled_output': pooled}
@@ -123,15 +125,8 @@ class LeanEncoder:
     )
     return self._layer_norm('embeddings/layer_norm', sums)
 
-  def _layer(self, number, bias, seeds, positions):
-    """Returns a function from [B, L, H] to [B, L, H], or to [B, M, H]."""
-    make = (
-      self._islands_layer if self._islands or self._loops else self._whole_layer
-    )
-    layer = make(f'transformer/layer_{number}/', bias, seeds, positions)
-    return tf.recompute_grad(layer) if self._recompute else layer
-
   def _islands_layer(self, name, bias, seeds, positions):
+    """Returns a function from [B, L, H] to [B, L, H], or to [B, M, H]."""
     products = layer_loop.Kept() if self._loops else None
     layer = bfloat16_layer.Bfloat16Layer(
       self._of_layer(name), self._config, products
@@ -179,6 +174,7 @@ class LeanEncoder:
     return tf.cast(variable, self._dtype if is_kernel else tf.float32)
 
   def _whole_layer(self, name, bias, seeds, positions):
+    """Returns the same as `_islands_layer`."""
     config = self._config
 
     def layer(states):

@@ -119,6 +119,18 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
       )
     self.assertEqual(encode.experimental_get_tracing_count(), 1)
 
+  def test_sizes_may_be_unknown_on_a_tpu(self):
+    encoder = _encoder(_CONFIG)
+    spec = tf.TensorSpec([None, None], tf.int32)
+    with precision.planned_for_tpu():
+      encode = tf.function(
+        lean_encoder.LeanEncoder(encoder, _CONFIG, 'bfloat16'),
+        input_signature=[{name: spec for name in _TOKENS}],
+      )
+      actual = encode(_TOKENS)['sequence_output']
+    exact = encoder(_TOKENS)['sequence_output']
+    self.assertLess(float(tf.reduce_mean(tf.abs(actual - exact))), 0.05)
+
   def test_reads_the_current_variables(self):
     encoder = _encoder()
     encode = tf.function(lean_encoder.LeanEncoder(encoder, _CONFIG))
