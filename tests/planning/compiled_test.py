@@ -19,14 +19,24 @@ _PYTHON = os.path.join(
 )
 _VOCABULARY = 512
 _WIDTH = 128
+_LAYERS = 3  # All but the last are a loop.
+_SEQ2SEQ = {
+  'vocab_size': _VOCABULARY,
+  'hidden_size': _WIDTH,
+  'num_layers': 1,
+  'num_heads': 2,
+  'head_size': 64,
+  'intermediate_size': _WIDTH,
+}
 
 
 def _config():
-  """Returns a config of one layer whose products fill a TPU's tiles."""
+  """Returns a config whose products fill a TPU's tiles."""
   encoder = tiny.bert(
     vocab_size=_VOCABULARY,
     hidden_size=_WIDTH,
     intermediate_size=_WIDTH,
+    num_layers=_LAYERS,
     dropout_rate=0.1,
     attention_dropout_rate=0.1,
   )
@@ -59,7 +69,7 @@ class CompiledTest(parameterized.TestCase):
     compiled = row.compiled
     # Of each of three encoders: word embeddings, four matrices of attention and
     # two of the feed-forward layer. Each weight has two moments, all float32.
-    weights = 3 * (_VOCABULARY * _WIDTH + 6 * _WIDTH**2)
+    weights = 3 * (_VOCABULARY * _WIDTH + 6 * _LAYERS * _WIDTH**2)
     self.assertBetween(compiled.argument_bytes, 12 * weights, 24 * weights)
     # The updates share the memory of the variables; logs are left.
     self.assertLess(compiled.output_bytes, 10_000)
@@ -70,13 +80,14 @@ class CompiledTest(parameterized.TestCase):
     self.assertLess(compiled.traffic_bytes, compiled.accessed_bytes)
     # A wordpiece of the 2 * 2 pairs of 18 meets 6 matrices, twice as often
     # backwards; two FLOP each.
-    products = 3 * 2 * (2 * 2 * 18) * 6 * _WIDTH**2
+    products = 3 * 2 * (2 * 2 * 18) * 6 * _LAYERS * _WIDTH**2
     self.assertGreater(compiled.flops, products)
 
   @parameterized.parameters(
     ('finetuning', 4),
     ('inverse_cloze', 4),
     ('tagger', 4),
+    ('closed_book', 4),
     ('block_embedding', 1),
     ('query_embedding', 1),
   )
@@ -87,6 +98,8 @@ class CompiledTest(parameterized.TestCase):
       inverse_cloze={'batch_size': 16, 'chunk_size': 2},
       finetuning={'batch_size': 4},
       tagger={'batch_size': 4, 'max_tokens': 16},
+      closed_book={'batch_size': 4, 'input_tokens': 16, 'answer_tokens': 4},
+      model={'seq2seq': _SEQ2SEQ},
     )
     self.assertEqual(row.problem, '')
     # Programs with updates sum their gradients.
