@@ -1,6 +1,7 @@
 """Tests plans by Google's TPU compiler, where it is installed."""
 
 import os
+import subprocess
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -51,8 +52,16 @@ def _config():
   )
 
 
+def _has_compiler():
+  # An installation that was interrupted has the interpreter only.
+  imports = [_PYTHON, '-c', 'import jax, libtpu']
+  return os.path.exists(_PYTHON) and not subprocess.call(
+    imports, stderr=subprocess.DEVNULL
+  )
+
+
 @absltest.skipUnless(
-  os.path.exists(_PYTHON), f'No TPU compiler; {tpu_compiler.REMEDY}.'
+  _has_compiler(), f'No TPU compiler; {tpu_compiler.REMEDY}.'
 )
 class CompiledTest(parameterized.TestCase):
   def _row(self, name, topology, **changes):
