@@ -37,12 +37,12 @@ CONFIG = config.ExperimentConfig(
   ),
   pretraining=config.PretrainingConfig(
     jit_compile=False,
-    optimizer=config.OptimizerConfig(1e-3, 60),
+    optimizer=config.OptimizerConfig(1e-3, 30),
     batch_size=4,
     num_candidates=3,
-    refresh_every_steps=20,
-    checkpoint_every_steps=10,
-    log_every_steps=10,
+    refresh_every_steps=10,
+    checkpoint_every_steps=5,
+    log_every_steps=5,
   ),
   finetuning=config.FinetuningConfig(
     optimizer=config.OptimizerConfig(1e-3, 4),

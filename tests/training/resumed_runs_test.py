@@ -13,7 +13,7 @@ from absl.testing import absltest
 
 from tests.training import whole_runs
 
-_NUM_STEPS = 60
+_NUM_STEPS = 24
 _NUM_KILLS = int(os.environ.get('REALM_NUM_KILLS', '2'))
 
 
@@ -23,7 +23,7 @@ class ResumedRunsTest(absltest.TestCase):
     self.runs = whole_runs.Runs(
       self.create_tempdir().full_path,
       _NUM_STEPS,
-      'pretraining.refresh_every_steps=15',
+      'pretraining.refresh_every_steps=8',
       'pretraining.checkpoint_every_steps=4',
     )
     self.addCleanup(self.runs.close)

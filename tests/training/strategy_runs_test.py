@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.training import whole_runs
 
-_NUM_STEPS = 20
+_NUM_STEPS = 10
 _NO_DROPOUT = [
   f'model.{bert}_bert.{name}=0'
   for bert in ('embedder', 'reader')
@@ -33,8 +33,8 @@ class StrategyRunsTest(absltest.TestCase):
     self.runs = whole_runs.Runs(
       self.create_tempdir().full_path,
       _NUM_STEPS,
-      'pretraining.refresh_every_steps=8',
-      'pretraining.checkpoint_every_steps=8',
+      'pretraining.refresh_every_steps=4',
+      'pretraining.checkpoint_every_steps=4',
       *_NO_DROPOUT,
     )
     self.addCleanup(self.runs.close)
