@@ -47,7 +47,8 @@ class TutorialTest(absltest.TestCase):
     # In percent of 12 questions; a guess among 20 names is right for one in 20.
     self.assertGreaterEqual(shown['after']['exact_match'], 75)
     # Fine-tuning differs from one kind of processor to another, so this one
-    # answer may be wrong. It is read in the question's block, with the new fact.
+    # answer may be wrong. It is cut from the question's block, with the new
+    # fact.
     self.assertIn('<mark', shown['html'])
     # Its name is in no article.
     self.assertTrue(shown['refused']['is_refused'])
