@@ -1,7 +1,7 @@
 """Reads a compiled module's text: its instructions and the bytes of arrays."""
 
 import collections
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import math
 import re
 from typing import NamedTuple
@@ -15,7 +15,7 @@ _SIZES = {
 }
 _ARRAY = re.compile(r'\b([a-z]+\d*)\[([\d,]*)\](?:\{([^}]*)\})?')
 _TILE = re.compile(r'T\(([\d,]+)\)')
-CALLED = re.compile(r'(?:calls|body|to_apply)=%?([\w.\-]+)')
+_CALLED = re.compile(r'(?:calls|body|to_apply)=%?([\w.\-]+)')
 _BRANCHES = re.compile(
   r'(?:branch_computations=\{([^}]*)\}|(?:true|false)_computation=([^,}]+))'
 )
@@ -42,11 +42,12 @@ class Instruction(NamedTuple):
   rest: str  # Attributes.
 
 
-Module = Mapping[str, list[Instruction]]
+Instructions = Sequence[Instruction]
+Module = Mapping[str, Instructions]
 Arrays = Mapping[str, list[Array]]  # By the name of the instruction.
 Counter = collections.Counter[str]
-# (computation) -> counts of one call, without loops, calls and branches.
-Count = Callable[[str], Counter]
+# -> counts of one call, without loops, calls and branches.
+Count = Callable[[Instructions], Counter]
 
 
 def total(module: Module, name: str, count: Count) -> Counter:
@@ -55,9 +56,10 @@ def total(module: Module, name: str, count: Count) -> Counter:
   A loop counts as often as it runs if that number is known, else once; of
   branches, the one with the largest sum counts.
   """
-  found = count(name)
-  for each in module.get(name, ()):
-    called = CALLED.search(each.rest)
+  instructions = module.get(name, ())
+  found = count(instructions)
+  for each in instructions:
+    called = _CALLED.search(each.rest)
     if each.op in ('while', 'call') and called:
       for kind, number in total(module, called[1], count).items():
         found[kind] += number * _num_turns(each, module)
@@ -69,6 +71,12 @@ def total(module: Module, name: str, count: Count) -> Counter:
       ]
       found.update(max(parts, key=lambda part: sum(part.values())))
   return found
+
+
+def fused(each: Instruction, module: Module) -> Instructions:
+  """Returns the instructions of a fusion, () for another instruction."""
+  called = _CALLED.search(each.rest) if each.op == 'fusion' else None
+  return module.get(called[1], ()) if called else ()
 
 
 def _num_turns(each: Instruction, module: Module) -> int:

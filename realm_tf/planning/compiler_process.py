@@ -8,6 +8,7 @@ result.json, with the figures of one core or with the compiler's message as
 'error', and compiled.txt, the compiled module as text.
 """
 
+import glob
 import json
 import os
 import sys
@@ -33,8 +34,14 @@ from jaxlib.mlir import ir  # noqa: E402
 import numpy as np  # noqa: E402
 
 
-def _compile(module: bytes, topology: str, num_replicas: int) -> Any:
-  """Returns the executable for the first cores of `topology`."""
+def _compile(
+  module: bytes, topology: str, num_replicas: int, folder: str
+) -> Any:
+  """Returns the executable for the first cores of `topology`.
+
+  libtpu writes the compiled module to `folder`, as text. jaxlib cannot: it
+  reads no asynchronous instructions of v6e.
+  """
   portable = _jax.mlir.hlo_to_stablehlo(module)
   with mlir.make_ir_context():
     parsed = ir.Module.parse(portable)
@@ -42,6 +49,8 @@ def _compile(module: bytes, topology: str, num_replicas: int) -> Any:
   devices = tuple(slice_of.devices[:num_replicas])
   options = xla_client.CompileOptions()
   options.num_replicas, options.num_partitions = num_replicas, 1
+  debug = options.executable_build_options.debug_options
+  debug.xla_dump_to, debug.xla_dump_hlo_as_text = folder, True
   options.device_assignment = xla_client.DeviceAssignment.create(
     np.array([[each.id] for each in devices])
   )
@@ -69,18 +78,15 @@ def main() -> None:
     module = file.read()
   begun = time.process_time()
   try:
-    executable = _compile(module, topology, int(num_replicas))
+    executable = _compile(module, topology, int(num_replicas), folder)
     secs = time.process_time() - begun
     result: dict[str, Any] = {'compile_secs': secs, **_figures(executable)}
-    _write(folder, 'compiled.txt', executable.hlo_modules()[0].to_string())
+    (text,) = glob.glob(os.path.join(folder, '*.after_codegen.txt'))
+    os.replace(text, os.path.join(folder, 'compiled.txt'))
   except Exception as error:  # pylint: disable=broad-exception-caught
     result = {'error': str(error) or type(error).__name__}
-  _write(folder, 'result.json', json.dumps(result))
-
-
-def _write(folder: str, name: str, text: str) -> None:
-  with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
-    file.write(text)
+  with open(os.path.join(folder, 'result.json'), 'w', encoding='utf-8') as file:
+    json.dump(result, file)
 
 
 if __name__ == '__main__':

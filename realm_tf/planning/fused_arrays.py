@@ -4,11 +4,10 @@ A turn of a loop reads a slice of an array with the values of all turns, and
 writes a slice of another one in its place. Of a table, only rows are read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from realm_tf.planning import compiled_module
 
-_Inner = Sequence[compiled_module.Instruction]  # Of a fusion.
 _SLICES = frozenset(['dynamic-slice', 'gather'])
 _UPDATE = 'dynamic-update-slice'
 
@@ -25,7 +24,7 @@ def bytes_read(
     return min(whole, _size(each))
   if each.op == _UPDATE and name not in each.operands[1:]:
     return 0
-  inner = _fused(each, module)
+  inner = compiled_module.fused(each, module)
   if not inner:
     return whole
   places = [
@@ -42,7 +41,7 @@ def bytes_read(
 
 def _read_inside(
   name: str,
-  inner: _Inner,
+  inner: compiled_module.Instructions,
   arrays: compiled_module.Arrays,
   module: compiled_module.Module,
 ) -> int:
@@ -65,7 +64,7 @@ def bytes_written(
   module: compiled_module.Module,
 ) -> list[int]:
   """Returns the bytes that an instruction writes of each array it returns."""
-  inner = _fused(each, module)
+  inner = compiled_module.fused(each, module)
   if inner:
     own = {part.name: part for part in inner}
     root = inner[-1]
@@ -91,13 +90,6 @@ def _source(
   while part.op == 'bitcast':
     part = own[part.operands[0]]
   return part
-
-
-def _fused(
-  each: compiled_module.Instruction, module: compiled_module.Module
-) -> _Inner:
-  called = compiled_module.CALLED.search(each.rest)
-  return module.get(called[1], []) if called and each.op == 'fusion' else []
 
 
 def _sizes(each: compiled_module.Instruction) -> list[int]:

@@ -1,6 +1,6 @@
 """Counts the bytes between a TPU core and its high-bandwidth memory (HBM).
 
-  compiled module, as text -> [this file] -> bytes by kind of instruction
+  compiled module -> [this file] -> bytes by kind of instruction
 
 The compiler's own 'bytes accessed' include the core's fast memory (VMEM, 128
 MiB of a v5e), where XLA keeps many arrays between two instructions: layouts
@@ -24,24 +24,23 @@ PRODUCTS, COPIES, OTHERS = 'products', 'copies', 'others'
 SUMS = 'sums'
 
 
-def count(text: str, is_anywhere: bool = False) -> dict[str, float]:
+def count(
+  module: compiled_module.Module, entry: str, is_anywhere: bool = False
+) -> dict[str, float]:
   """Returns the bytes of a call by kind: PRODUCTS, COPIES, OTHERS.
 
   SUMS are the bytes of the arrays that are summed over cores. With
   `is_anywhere`, the bytes in the core's fast memory count, too.
   """
-  module, entry = compiled_module.parse(text)
-  return dict(
-    compiled_module.total(
-      module, entry, lambda name: _of_computation(name, module, is_anywhere)
-    )
-  )
+  of_one = lambda instructions: _of_one(instructions, module, is_anywhere)
+  return dict(compiled_module.total(module, entry, of_one))
 
 
-def _of_computation(
-  name: str, module: compiled_module.Module, is_anywhere: bool
+def _of_one(
+  instructions: compiled_module.Instructions,
+  module: compiled_module.Module,
+  is_anywhere: bool,
 ) -> compiled_module.Counter:
-  instructions = module.get(name, [])
   arrays = {each.name: each.arrays for each in instructions}
   total: compiled_module.Counter = collections.Counter()
   for each in instructions:
@@ -51,14 +50,13 @@ def _of_computation(
       total[SUMS] += sum(
         array.bytes for name in each.operands for array in arrays.get(name, ())
       )
-    called = compiled_module.CALLED.search(each.rest)
-    inner = module.get(called[1], []) if called else []
-    total[_kind(each, inner)] += _moved(each, arrays, module, is_anywhere)
+    kind = _kind(each, compiled_module.fused(each, module))
+    total[kind] += _moved(each, arrays, module, is_anywhere)
   return total
 
 
 def _kind(
-  each: compiled_module.Instruction, inner: list[compiled_module.Instruction]
+  each: compiled_module.Instruction, inner: compiled_module.Instructions
 ) -> str:
   ops = {each.op, *(part.op for part in inner)}
   if not ops.isdisjoint(('convolution', 'dot')):

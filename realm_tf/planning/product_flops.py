@@ -19,26 +19,21 @@ _WINDOW = re.compile(r'window=\{([^}]*)\}')
 _CONTRACTED = re.compile(r'lhs_contracting_dims=\{([\d,]*)\}')
 
 
-def count(text: str) -> float:
+def count(module: compiled_module.Module, entry: str) -> float:
   """Returns the operations of a call."""
-  module, entry = compiled_module.parse(text)
-
-  def of_computation(name: str) -> compiled_module.Counter:
-    return collections.Counter({FLOPS: _of_computation(name, module)})
-
-  return compiled_module.total(module, entry, of_computation)[FLOPS]
+  of_one = lambda each: collections.Counter({FLOPS: _of_one(each, module)})
+  return compiled_module.total(module, entry, of_one)[FLOPS]
 
 
-def _of_computation(name: str, module: compiled_module.Module) -> int:
+def _of_one(
+  instructions: compiled_module.Instructions, module: compiled_module.Module
+) -> int:
   """Returns the operations of a call, with its fusions'."""
-  instructions = module.get(name, [])
   arrays = {each.name: each.arrays for each in instructions}
   total = 0
   for each in instructions:
-    called = compiled_module.CALLED.search(each.rest)
-    if each.op == 'fusion' and called:
-      total += _of_computation(called[1], module)
-    elif each.op in ('convolution', 'dot'):
+    total += _of_one(compiled_module.fused(each, module), module)
+    if each.op in ('convolution', 'dot'):
       left, right = (arrays[name][0].shape for name in each.operands)
       total += _product(each, left, right)
   return total

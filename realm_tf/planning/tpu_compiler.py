@@ -147,13 +147,14 @@ class Compiler:
 
 def _counted(compiled: Compiled, text: str) -> Compiled:
   """Returns the figures with those that the compiled module's text has."""
-  traffic = hbm_traffic.count(text)
+  module, entry = compiled_module.parse(text)
+  traffic = hbm_traffic.count(module, entry)
   reduced = traffic.pop(hbm_traffic.SUMS, 0)
-  accessed = hbm_traffic.count(text, is_anywhere=True)
+  accessed = hbm_traffic.count(module, entry, is_anywhere=True)
   accessed.pop(hbm_traffic.SUMS, None)
   return compiled._replace(
-    instructions=text.count(' = '),
-    flops=product_flops.count(text),
+    instructions=sum(map(len, module.values())),
+    flops=product_flops.count(module, entry),
     traffic=traffic,
     reduced_bytes=reduced,
     accessed_bytes=sum(accessed.values()),

@@ -2,6 +2,7 @@
 
 from absl.testing import absltest
 
+from realm_tf.planning import compiled_module
 from realm_tf.planning import hbm_traffic
 
 # Of 10 turns, one's 4 floats.
@@ -11,10 +12,11 @@ _ALL, _ONE = 'f32[10,4]{1,0}', 'f32[1,4]{1,0}'
 def _bytes(*lines, fused=()):
   inner = '\n'.join(f'  {line}' for line in fused)
   body = '\n'.join(f'  {line}' for line in lines)
-  found = hbm_traffic.count(
+  text = (
     f'%fused (p: f32[1]) -> f32[1] {{\n{inner}\n}}\n'
     f'ENTRY %all (p: f32[1]) -> f32[1] {{\n{body}\n}}\n'
   )
+  found = hbm_traffic.count(*compiled_module.parse(text))
   return sum(found.values())
 
 

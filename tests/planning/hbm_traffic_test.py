@@ -3,6 +3,7 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from realm_tf.planning import compiled_module
 from realm_tf.planning import hbm_traffic
 
 _PRODUCTS, _COPIES, _OTHERS = (
@@ -19,7 +20,8 @@ def _module(*lines, others=''):
 
 
 def _count(*lines, others=''):
-  return hbm_traffic.count(_module(*lines, others=others))
+  text = _module(*lines, others=others)
+  return hbm_traffic.count(*compiled_module.parse(text))
 
 
 class HbmTrafficTest(parameterized.TestCase):

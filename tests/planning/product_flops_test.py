@@ -2,14 +2,14 @@
 
 from absl.testing import absltest
 
+from realm_tf.planning import compiled_module
 from realm_tf.planning import product_flops
 
 
 def _count(*lines, others=''):
   body = '\n'.join(f'  {line}' for line in lines)
-  return product_flops.count(
-    f'{others}\nENTRY %all (p: f32[1]) -> f32[1] {{\n{body}\n}}\n'
-  )
+  text = f'{others}\nENTRY %all (p: f32[1]) -> f32[1] {{\n{body}\n}}\n'
+  return product_flops.count(*compiled_module.parse(text))
 
 
 class ProductFlopsTest(absltest.TestCase):
