@@ -9,6 +9,7 @@ to tiles, once for each instruction that reads or writes it.
 """
 
 import collections
+import re
 
 from realm_tf.planning import compiled_module
 from realm_tf.planning import fused_arrays
@@ -18,6 +19,8 @@ _FREE = frozenset([
   'after-all', 'all-reduce-done', 'bitcast', 'call', 'conditional', 'constant',
   'copy-done', 'get-tuple-element', 'parameter', 'slice-done', 'tuple', 'while',
 ])  # fmt: skip
+# Kernels that move nothing: memory for a result, and slices side by side.
+_FREE_KERNELS = re.compile('target="(AllocateBuffer|ConcatBitcast)"')
 _SUMS = frozenset(['all-reduce', 'all-reduce-start'])
 _COPIES = frozenset(['copy', 'copy-start', 'slice-start', 'transpose'])
 PRODUCTS, COPIES, OTHERS = 'products', 'copies', 'others'
@@ -44,7 +47,7 @@ def _of_one(
   arrays = {each.name: each.arrays for each in instructions}
   total: compiled_module.Counter = collections.Counter()
   for each in instructions:
-    if each.op in _FREE:
+    if each.op in _FREE or _FREE_KERNELS.search(each.rest):
       continue
     if each.op in _SUMS:
       total[SUMS] += sum(

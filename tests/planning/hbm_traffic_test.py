@@ -75,6 +75,15 @@ class HbmTrafficTest(parameterized.TestCase):
     )
     self.assertEqual(found, {_COPIES: 40 + 20})
 
+  def test_memory_that_is_only_reserved_is_no_traffic(self):
+    target = 'custom_call_target='
+    found = _count(
+      f'%a = f32[10]{{0}} custom-call(), {target}"AllocateBuffer"',
+      f'%b = f32[20]{{0}} custom-call(%a, %a), {target}"ConcatBitcast"',
+      f'%c = f32[10]{{0}} custom-call(%a), {target}"TopK"',
+    )
+    self.assertEqual(found, {_OTHERS: 80})
+
   def test_a_fusion_with_a_product_is_a_product(self):
     others = (
       '%fused (a: f32[4], b: f32[4]) -> f32[4] {\n'
