@@ -29,9 +29,9 @@ from realm_tf.config import config_files
 # Settings for an imported encoder; `own_text_plan` fits them to the text.
 CONFIG = config_lib.ExperimentConfig(
   lengths=config_lib.LengthConfig(
-    query_tokens=100,  # Some questions are paragraphs.
+    query_tokens=128,  # Some questions are paragraphs.
     block_tokens=100,
-    joint_tokens=200,
+    joint_tokens=228,
     question_tokens=40,
     title_tokens=16,
     max_masked=6,
@@ -44,10 +44,9 @@ CONFIG = config_lib.ExperimentConfig(
     remove_rate=0.0,
     query_drop_rate=0.6,
     bucket_batches=16,
-    checkpoint_every_steps=50,
   ),
   pretraining=config_lib.PretrainingConfig(
-    optimizer=config_lib.OptimizerConfig(1e-4, 150, embedder_rate_scale=0.2),
+    optimizer=config_lib.OptimizerConfig(1e-4, 30, embedder_rate_scale=0.2),
     candidates='hybrid',
     batch_size=16,
     num_candidates=6,
@@ -69,6 +68,7 @@ CONFIG = config_lib.ExperimentConfig(
     checkpoint_every_steps=100,
     log_every_steps=25,
   ),
+  held_out=config_lib.HeldOutConfig(num_queries=32),
 )
 
 # Random weights, in the networks of the quickstart, learn at higher rates.
@@ -85,6 +85,7 @@ FROM_RANDOM = config_files.merge(
       'optimizer': {'learning_rate': 1e-3, 'embedder_rate_scale': 0.5}
     },
     'finetuning': {'optimizer': {'learning_rate': 2e-3}},
+    'held_out': {'num_queries': 256},
   },
 )
 # In a checkout, or installed.

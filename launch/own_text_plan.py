@@ -40,11 +40,10 @@ _STAGE_SECS = 12  # Seconds of a stage before and after its work.
 # steps, for an imported encoder, which forgets in many steps, and for random
 # weights.
 _STAGES: dict[str, tuple[str, int, float, tuple, tuple]] = {
-  'embedders': ('blocks', 64, 1.7, (2, 30, 300), (20, 60, 600)),
-  'reader': ('sentences', 32, 2.0, (2, 50, 500), (10, 150, 2000)),
-  # Held-out sentences are found no better after 300 steps than after 150.
-  'realm': ('sentences', 16, 20.0, (1, 40, 150), (3, 40, 600)),
-  'span_reader': ('recurring', 16, 1.7, (1.5, 60, 560), (8, 150, 1500)),
+  'embedders': ('blocks', 64, 1.7, (1, 30, 60), (20, 60, 600)),
+  'reader': ('sentences', 32, 2.0, (1, 40, 40), (10, 150, 2000)),
+  'realm': ('sentences', 16, 20.0, (1, 30, 30), (3, 40, 600)),
+  'span_reader': ('recurring', 16, 1.7, (1, 60, 100), (8, 150, 1500)),
   'towers': ('questions', 32, 2.0, (3, 50, 700), (10, 100, 700)),
   'gold': ('questions', 16, 2.3, (3, 100, 1800), (10, 200, 1800)),
   'qa': ('questions', 16, 4.0, (1, 50, 560), (3, 50, 560)),
@@ -189,13 +188,11 @@ def _changes(
   steps: dict[str, int],
 ) -> dict[str, Any]:
   """Returns the fields of the config that depend on the text, by section."""
-  query = min(block, config.lengths.query_tokens)
   few = max(1, num_blocks // 2)
   return {
     'lengths': {
-      'query_tokens': query,
       'block_tokens': block,
-      'joint_tokens': block + query,
+      'joint_tokens': block + config.lengths.query_tokens,
     },
     'inverse_cloze': {
       'optimizer': {'num_steps': steps.get('embedders', 1)},

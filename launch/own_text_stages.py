@@ -133,7 +133,9 @@ class Work(common.Jobs):
 
   def _pretrain(self, embedders: str, reader: str) -> runner.Output:
     """Lists REALM; returns its average with the embedders before it."""
-    measures = self.config.held_out.share > 0
+    every = self.config.pretraining.refresh_every_steps
+    # Of one version there is no best.
+    measures = self.config.held_out.share > 0 and self.steps['realm'] > every
     refresh = {'run_dir': runner.OUTPUT, 'corpus_dir': self.corpus}
     self.pretrained = realm = self.train(
       'realm',

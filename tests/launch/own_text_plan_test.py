@@ -44,11 +44,9 @@ class OwnTextPlanTest(parameterized.TestCase):
     )
 
   def test_steps_follow_from_the_text_and_the_questions(self):
-    # 2 * 4677 / 64 = 146; 2 * 9000 / 32 and 9000 / 16 are above the limits.
+    # 4677 / 64 = 73, 9000 / 32, 9000 / 16 and 8000 / 16 are above the limits.
     # 3 * 3200 / 32, 3 * 3200 / 16 and 3200 / 16.
-    of_text = {
-      'embedders': 146, 'reader': 500, 'realm': 150, 'span_reader': 560
-    }  # fmt: skip
+    of_text = {'embedders': 60, 'reader': 40, 'realm': 30, 'span_reader': 100}
     of_questions = {'towers': 300, 'gold': 600, 'qa': 200}
     self.assertEqual(_plan(_MIDDLE).steps, of_text)
     asked = _MIDDLE | {'num_held_out_questions': 320}
@@ -105,17 +103,17 @@ class OwnTextPlanTest(parameterized.TestCase):
     slow, fast = (
       _plan(_MIDDLE | {'train_secs': secs}).seconds for secs in (2e-3, 1e-3)
     )
-    # 146 steps of 64 pairs of 170 wordpieces, 80 % filled.
+    # 60 steps of 64 pairs of 170 wordpieces, 80 % filled.
     self.assertAlmostEqual(
-      slow['embedders'] - fast['embedders'], 146 * 64 * 170 * 0.8 * 1e-3
+      slow['embedders'] - fast['embedders'], 60 * 64 * 170 * 0.8 * 1e-3
     )
-    # 150 steps of 16; four indexes, each measured by 256 sentences, and two.
+    # 30 steps of 16; two indexes, each measured by 32 sentences, and two.
     block = 100 * 0.8 * 1e-3
     self.assertAlmostEqual(
-      slow['realm'] - fast['realm'], (150 * 16 * 20 + 4 * 256 * 14) * block
+      slow['realm'] - fast['realm'], (30 * 16 * 20 + 2 * 32 * 14) * block
     )
     self.assertAlmostEqual(
-      slow['indexes'] - fast['indexes'], (6 + 1) * 4677 * 0.4 * block
+      slow['indexes'] - fast['indexes'], (4 + 1) * 4677 * 0.4 * block
     )
 
   def test_time_follows_from_the_changed_config(self):

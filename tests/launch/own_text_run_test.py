@@ -2,11 +2,13 @@
 
 import json
 import os
+from unittest import mock
 
 from absl.testing import absltest
 import tf_keras
 
 from launch import own_text
+from launch import own_text_plan
 import realm_tf
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
@@ -18,6 +20,12 @@ from tests import tiny
 _NAMES = 'Arlen Borwick Corrin Delby Esker Farrow Galby Hurst'.split()
 _WORDS = 'the bridge was built in by who also of a near .'
 _NUM_ARTICLES = 150
+_STEPS = 2
+# Compiling a step takes longer than so few steps.
+_OVERRIDES = [
+  f'{section}.jit_compile=false'
+  for section in ('inverse_cloze', 'pretraining', 'finetuning')
+]
 
 
 def _text(number: int) -> str:
@@ -64,7 +72,14 @@ class OwnTextRunTest(absltest.TestCase):
       ),
     ).full_path
     run_dir = os.path.join(self.create_tempdir().full_path, 'run')
-    own_text.run(articles, run_dir, encoder=self._encoder())
+    few = {
+      name: (*stage[:3], (1, _STEPS, _STEPS), ())
+      for name, stage in own_text_plan._STAGES.items()
+    }
+    with mock.patch.dict(own_text_plan._STAGES, few):
+      own_text.run(
+        articles, run_dir, encoder=self._encoder(), overrides=_OVERRIDES
+      )
     realm = realm_tf.load(run_dir)
     self.assertLen(realm.search('the bridge of Arlen', 2), 2)
     self.assertTrue(realm.ask('who built the bridge of Delby').prediction)

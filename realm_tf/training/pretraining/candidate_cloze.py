@@ -18,7 +18,7 @@ from realm_tf.records import held_out
 from realm_tf.records import sampling
 from realm_tf.training.pretraining import pretraining_batches
 
-_WIDTH = 16  # Batches are trimmed to multiples of it: each shape is traced.
+_WIDTH = 64  # Batches are trimmed to multiples of it: each shape is traced.
 _USE = 1  # Random stream 1 of a step; stream 0 draws the masks.
 
 

@@ -20,7 +20,7 @@ from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import wordpiece
 
 # Batches are trimmed to multiples of these: each shape is traced.
-_QUERY_WIDTH, _BODY_WIDTH = 32, 16
+_QUERY_WIDTH, _BODY_WIDTH = 48, 16
 # Hits beyond K - 1, to replace the query's own block and repeated blocks.
 _SPARE_HITS = 2
 _LOOKED_THROUGH = 20  # Hits that may hold a recurring span.
