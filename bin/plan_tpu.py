@@ -23,6 +23,7 @@ from . import launcher
 from absl import flags
 
 from realm_tf import errors
+from realm_tf.modeling import precision
 from realm_tf.planning import chips
 from realm_tf.planning import largest_batch
 from realm_tf.planning import lowering_process
@@ -73,13 +74,14 @@ def _names() -> list[str]:
 def _rows(
   name: str, slices: list[chips.Slice], compiler: tpu_compiler.Compiler
 ) -> Iterator[plan.Row]:
-  """Yields the rows of a name's programs; equal parts are lowered once."""
-  for cores in dict.fromkeys(each.num_cores for each in slices):
-    same = [each for each in slices if each.num_cores == cores]
-    print(f'{name} on {cores} cores: lowering.', file=sys.stderr)
+  """Yields the rows of a name's programs; equal ones are lowered once."""
+  part = lambda each: (each.num_cores, precision.has_fast_memory(each.name))
+  for of_core in dict.fromkeys(map(part, slices)):
+    same = [each for each in slices if part(each) == of_core]
+    print(f'{name} on {of_core[0]} cores: lowering.', file=sys.stderr)
     try:
       made = lowering_process.lower(
-        name, config_flags.config(), cores, _NUM_BLOCKS.value
+        name, config_flags.config(), same[0], _NUM_BLOCKS.value
       )
     except errors.UserError as error:  # The others may be planned.
       yield from (plan.refused(name, where, str(error)) for where in same)
@@ -100,9 +102,7 @@ def _largest_batches(
       continue
 
     def plan_one(config, name=name, where=where):
-      (made,) = lowering_process.lower(
-        name, config, where.num_cores, _NUM_BLOCKS.value
-      )
+      (made,) = lowering_process.lower(name, config, where, _NUM_BLOCKS.value)
       print(f'{name} for {where.name}: {made.batch} a core.', file=sys.stderr)
       return plan.row(made, where, compiler.compile(made, where.name))
 

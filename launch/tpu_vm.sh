@@ -102,7 +102,8 @@ END
 }
 
 keep_running() {  # VM TYPE SOFTWARE COMMAND...
-  local vm=$1 type=$2 software=$3 now environment=${JOB_ENVIRONMENT:-} mistake
+  local vm=$1 type=$2 software=$3 now environment mistake
+  environment="TPU_ACCELERATOR_TYPE=$type ${JOB_ENVIRONMENT:-}"
   shift 3
   now=$(state "$vm")
   case $now in

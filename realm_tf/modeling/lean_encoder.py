@@ -36,7 +36,8 @@ def prefers_islands(dtype: str) -> bool:
 
 def prefers_loop(dtype: str) -> bool:
   """Returns whether layers of known sizes are a loop: a smaller program."""
-  return dtype == 'bfloat16' and precision.has_tpu()
+  has_memory = precision.has_tpu() and precision.has_fast_memory()
+  return dtype == 'bfloat16' and has_memory  # For scores, computed twice.
 
 
 class _Seeds(NamedTuple):

@@ -9,6 +9,7 @@ import contextlib
 import contextvars
 import dataclasses
 import functools
+import os
 
 import tensorflow as tf
 
@@ -18,22 +19,32 @@ from realm_tf import config as config_lib
 _CPU_FLAGS = frozenset(['amx_bf16', 'avx512_bf16'])
 _CPU_INFO = '/proc/cpuinfo'
 _AMPERE = (8, 0)  # The first GPUs with tensor cores for bfloat16.
-_is_planned = contextvars.ContextVar('is_planned', default=False)
+_WITHOUT_FAST_MEMORY = ('v2', 'v3')
+_planned = contextvars.ContextVar('planned', default='')
 
 
 @contextlib.contextmanager
-def planned_for_tpu() -> Iterator[None]:
+def planned_for_tpu(kind: str = 'v5e') -> Iterator[None]:
   """Makes models in the context as on a TPU, on a machine without one."""
-  token = _is_planned.set(True)
+  token = _planned.set(kind)
   try:
     yield
   finally:
-    _is_planned.reset(token)
+    _planned.reset(token)
 
 
 def has_tpu() -> bool:
   """Returns whether this machine has a TPU, or models are planned for one."""
-  return _is_planned.get() or bool(tf.config.list_physical_devices('TPU'))
+  return bool(_planned.get() or tf.config.list_physical_devices('TPU'))
+
+
+def has_fast_memory(kind: str = '') -> bool:
+  """Returns whether a TPU's cores keep arrays between two instructions.
+
+  By default, of the kind of this machine: its environment has 'v3-8'.
+  """
+  kind = kind or _planned.get() or os.environ.get('TPU_ACCELERATOR_TYPE', '')
+  return not kind.startswith(_WITHOUT_FAST_MEMORY)
 
 
 def choose(dtype: str) -> str:

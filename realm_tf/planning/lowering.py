@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 from tensorflow.compiler.xla.service import hlo_pb2
 
-from realm_tf.modeling import precision
-
 
 class Program(NamedTuple):
   """A function that a job compiles for its devices.
@@ -47,8 +45,7 @@ def lower(program: Program) -> Lowered:
 
   def function(*given: tf.Tensor) -> Any:
     arguments = tf.nest.pack_sequence_as(program.arguments, given)
-    with precision.planned_for_tpu():
-      return program.function(*arguments)
+    return program.function(*arguments)
 
   compiled = tf.function(function, jit_compile=True)
   module = compiled.experimental_get_compiler_ir(*flat)(stage='hlo_serialized')

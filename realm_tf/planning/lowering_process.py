@@ -12,6 +12,8 @@ from typing import Any
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.modeling import precision
+from realm_tf.planning import chips
 from realm_tf.planning import lowering
 from realm_tf.planning import programs
 
@@ -19,10 +21,10 @@ from realm_tf.planning import programs
 def lower(
   name: str,
   config: config_lib.ExperimentConfig,
-  num_cores: int,
+  where: chips.Slice,
   num_blocks: int,
 ) -> list[lowering.Lowered]:
-  """Returns the lowered programs of a name of `programs.NAMES`.
+  """Returns the programs of a name of `programs.NAMES` for a slice.
 
   Raises:
     UserError: The cores cannot share the batch, or the process ended.
@@ -30,7 +32,8 @@ def lower(
   context = multiprocessing.get_context('spawn')
   with futures.ProcessPoolExecutor(1, context) as pool:
     try:
-      return pool.submit(_lower, name, config, num_cores, num_blocks).result()
+      of_core = name, config, where.num_cores, num_blocks
+      return pool.submit(_lower, where.name, *of_core).result()
     except process.BrokenProcessPool as error:
       raise errors.UserError(
         f'{name} must be lowered by TensorFlow. Found that its process ended, '
@@ -39,5 +42,6 @@ def lower(
       ) from error
 
 
-def _lower(*arguments: Any) -> list[lowering.Lowered]:
-  return [lowering.lower(each) for each in programs.build(*arguments)]
+def _lower(kind: str, *of_core: Any) -> list[lowering.Lowered]:
+  with precision.planned_for_tpu(kind):
+    return [lowering.lower(each) for each in programs.build(*of_core)]

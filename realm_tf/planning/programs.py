@@ -14,7 +14,6 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.index import block_embeddings
 from realm_tf.index import exact_search
-from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import token_tagger
 from realm_tf.planning import lowering
@@ -62,7 +61,7 @@ def build(
   """
   planner = _Planner(config, num_cores, num_blocks)
   strategy = one_of_many.OneOfMany(num_cores)
-  with precision.planned_for_tpu(), strategy.scope():
+  with strategy.scope():
     made = getattr(planner, name)()
   return made if isinstance(made, list) else [made]
 

@@ -33,7 +33,8 @@ case "$1 $4 $2" in
 esac
 """
 _PYTHON = r"""#!/usr/bin/env bash
-echo "TPU_LOAD_LIBRARY=${TPU_LOAD_LIBRARY:-} $*" >>"$CLOUD/jobs"
+echo "$TPU_ACCELERATOR_TYPE TPU_LOAD_LIBRARY=${TPU_LOAD_LIBRARY:-} $*" \
+  >>"$CLOUD/jobs"
 run=$CLOUD/bucket/run
 version=000000005/manifest.json
 case $2 in
@@ -143,14 +144,14 @@ class TpuVmTest(absltest.TestCase):
     jobs = self._lines('jobs')
     run, corpus, queries = _TPU_DIRS
     self.assertIn(
-      f'TPU_LOAD_LIBRARY=0 -m bin.pretrain --run_dir={run} '
+      f'v3-64 TPU_LOAD_LIBRARY=0 -m bin.pretrain --run_dir={run} '
       f'--corpus_dir={corpus} --queries_dir={queries} --resume '
       f'--distribution_strategy=tpu --tpu=mine-train {odd}',
       jobs,
     )
     for worker in range(2):
       self.assertIn(
-        f'TPU_LOAD_LIBRARY= -m bin.refresh_index --run_dir={run} '
+        f'v3-8 TPU_LOAD_LIBRARY= -m bin.refresh_index --run_dir={run} '
         f'--corpus_dir={corpus} --worker={worker} --num_workers=2 '
         '--distribution_strategy=tpu --tpu=local',
         jobs,

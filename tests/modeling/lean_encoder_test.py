@@ -1,6 +1,7 @@
 """Tests for realm_tf.modeling.lean_encoder."""
 
 import dataclasses
+import os
 from unittest import mock
 
 from absl.testing import parameterized
@@ -158,6 +159,18 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
       self.assertEqual(lean_encoder.prefers_islands(dtype), islands)
       with precision.planned_for_tpu():
         self.assertFalse(lean_encoder.prefers_islands(dtype))
+
+  @parameterized.parameters(
+    ('v2', False), ('v3', False), ('v4', True), ('v6e', True)
+  )
+  def test_layers_are_a_loop_where_cores_have_fast_memory(self, kind, loops):
+    with precision.planned_for_tpu(kind):
+      self.assertEqual(lean_encoder.prefers_loop('bfloat16'), loops)
+    with (
+      mock.patch.dict(os.environ, TPU_ACCELERATOR_TYPE=f'{kind}-8'),
+      mock.patch.object(precision, 'has_tpu', lambda: True),
+    ):
+      self.assertEqual(lean_encoder.prefers_loop('bfloat16'), loops)
 
   @parameterized.parameters(False, True)
   def test_bfloat16_is_near_and_returns_float32(self, islands):
