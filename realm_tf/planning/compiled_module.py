@@ -60,7 +60,7 @@ def total(module: Module, name: str, count: Count) -> Counter:
   found = count(instructions)
   for each in instructions:
     called = _CALLED.search(each.rest)
-    if each.op in ('while', 'call') and called:
+    if each.op in ('while', 'call', 'async-start') and called:
       for kind, number in total(module, called[1], count).items():
         found[kind] += number * _num_turns(each, module)
     elif each.op == 'conditional':

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from realm_tf.planning import compiled_module
 
-_SLICES = frozenset(['dynamic-slice', 'gather'])
+_SLICES = frozenset(['dynamic-slice', 'gather', 'slice'])
 _UPDATE = 'dynamic-update-slice'
 
 
@@ -21,7 +21,7 @@ def bytes_read(
   """Returns the bytes of operand `name` that an instruction reads."""
   whole = sum(array.bytes for array in arrays[name])
   if each.op in _SLICES and name == each.operands[0]:
-    return min(whole, _size(each))
+    return min(whole, sum(_sizes(each)))
   if each.op == _UPDATE and name not in each.operands[1:]:
     return 0
   inner = compiled_module.fused(each, module)
@@ -94,7 +94,3 @@ def _source(
 
 def _sizes(each: compiled_module.Instruction) -> list[int]:
   return [array.bytes for array in each.arrays]
-
-
-def _size(each: compiled_module.Instruction) -> int:
-  return sum(_sizes(each))

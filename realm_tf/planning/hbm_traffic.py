@@ -16,13 +16,14 @@ from realm_tf.planning import fused_arrays
 
 # Instructions that move nothing, and the ends of those that a start counts.
 _FREE = frozenset([
-  'after-all', 'all-reduce-done', 'bitcast', 'call', 'conditional', 'constant',
-  'copy-done', 'get-tuple-element', 'parameter', 'slice-done', 'tuple', 'while',
+  'after-all', 'all-reduce-done', 'async-done', 'async-start', 'async-update',
+  'bitcast', 'call', 'conditional', 'constant', 'copy-done', 'parameter',
+  'get-tuple-element', 'slice-done', 'tuple', 'while',
 ])  # fmt: skip
 # Kernels that move nothing: memory for a result, and slices side by side.
 _FREE_KERNELS = re.compile('target="(AllocateBuffer|ConcatBitcast)"')
 _SUMS = frozenset(['all-reduce', 'all-reduce-start'])
-_COPIES = frozenset(['copy', 'copy-start', 'slice-start', 'transpose'])
+_COPIES = frozenset(['copy', 'copy-start', 'slice', 'slice-start'])
 PRODUCTS, COPIES, OTHERS = 'products', 'copies', 'others'
 SUMS = 'sums'
 

@@ -47,7 +47,7 @@ def lower(program: Program) -> Lowered:
     arguments = tf.nest.pack_sequence_as(program.arguments, given)
     return program.function(*arguments)
 
-  compiled = tf.function(function, jit_compile=True)
+  compiled = tf.function(function, jit_compile=True, autograph=False)
   module = compiled.experimental_get_compiler_ir(*flat)(stage='hlo_serialized')
   return Lowered(
     program.name,

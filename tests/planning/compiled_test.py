@@ -98,7 +98,6 @@ class CompiledTest(parameterized.TestCase):
   @parameterized.parameters(
     ('finetuning', 4),
     ('inverse_cloze', 4),
-    ('tagger', 4),
     ('closed_book', 4),
     ('block_embedding', 1),
   )
@@ -108,7 +107,6 @@ class CompiledTest(parameterized.TestCase):
       'v5e:2x2',
       inverse_cloze={'batch_size': 16, 'chunk_size': 2},
       finetuning={'batch_size': 4},
-      tagger={'batch_size': 4, 'max_tokens': 16},
       closed_book={'batch_size': 4, 'input_tokens': 16, 'answer_tokens': 4},
       model={'seq2seq': _SEQ2SEQ},
     )

@@ -84,6 +84,21 @@ class HbmTrafficTest(parameterized.TestCase):
     )
     self.assertEqual(found, {_OTHERS: 80})
 
+  def test_an_asynchronous_instruction_is_the_one_it_calls(self):
+    others = (
+      '%part (a: f32[9]) -> f32[4] {\n  %a = f32[9]{0} parameter(0)\n'
+      '  ROOT %s = f32[4]{0:S(1)} slice(%a)\n}\n'
+    )
+    found = _count(
+      '%p = f32[9]{0} parameter(0)',
+      '%x = ((f32[9]{0}), f32[4]{0:S(1)}) async-start(%p), calls=%part',
+      '%y = ((f32[9]{0}), f32[4]{0:S(1)}) async-update(%x)',
+      '%z = f32[4]{0:S(1)} async-done(%y)',
+      others=others,
+    )
+    # It reads a part of %p, into fast memory.
+    self.assertEqual(found, {_COPIES: 16})
+
   def test_a_fusion_with_a_product_is_a_product(self):
     others = (
       '%fused (a: f32[4], b: f32[4]) -> f32[4] {\n'
