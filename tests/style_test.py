@@ -64,7 +64,7 @@ _LINES = {
   'realm_tf/training': 4939,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1791,
-  'tests': 39830,
+  'tests': 39840,
   'docs': 3670,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
