@@ -68,7 +68,7 @@ CONFIG = config_lib.ExperimentConfig(
     checkpoint_every_steps=100,
     log_every_steps=25,
   ),
-  held_out=config_lib.HeldOutConfig(num_queries=32),
+  held_out=config_lib.HeldOutConfig(num_queries=0),
 )
 
 # Random weights, in the networks of the quickstart, learn at higher rates.

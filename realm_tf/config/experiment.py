@@ -129,7 +129,7 @@ class HeldOutConfig(fields.Config):
   # Share of the articles with such sentences; their blocks stay in the corpus.
   # The paper holds out none.
   share: float = fields.below_one(0.0)
-  num_queries: int = fields.positive(256)  # At most.
+  num_queries: int = fields.not_negative(256)  # At most; 0 measures none.
 
 
 @dataclasses.dataclass(frozen=True)
