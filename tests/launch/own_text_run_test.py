@@ -53,6 +53,7 @@ class OwnTextRunTest(absltest.TestCase):
       reader_bert=bert,
       embedder=embedder,
       span_hidden_size=4,
+      train_dtype='float32',
     )
     sizes = realm_model.with_vocab_size(small, len(pieces))
     path = self.create_tempdir().full_path
