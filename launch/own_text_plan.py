@@ -42,7 +42,7 @@ _STAGE_SECS = 12  # Seconds of a stage before and after its work.
 _STAGES: dict[str, tuple[str, int, float, tuple, tuple]] = {
   'embedders': ('blocks', 64, 1.7, (1, 30, 60), (20, 60, 600)),
   'reader': ('sentences', 32, 2.0, (1, 40, 40), (10, 150, 2000)),
-  'realm': ('sentences', 16, 20.0, (1, 30, 30), (3, 40, 600)),
+  'realm': ('sentences', 16, 27.0, (1, 30, 30), (3, 40, 600)),
   'span_reader': ('recurring', 16, 1.7, (1, 60, 100), (8, 150, 1500)),
   'towers': ('questions', 32, 2.0, (3, 50, 700), (10, 100, 700)),
   'gold': ('questions', 16, 2.3, (3, 100, 1800), (10, 200, 1800)),

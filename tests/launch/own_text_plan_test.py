@@ -109,7 +109,7 @@ class OwnTextPlanTest(parameterized.TestCase):
     )
     # 30 steps of 16; two indexes, and two of the models before and after.
     block = 100 * 0.8 * 1e-3
-    self.assertAlmostEqual(slow['realm'] - fast['realm'], 30 * 16 * 20 * block)
+    self.assertAlmostEqual(slow['realm'] - fast['realm'], 30 * 16 * 27 * block)
     self.assertAlmostEqual(
       slow['indexes'] - fast['indexes'], (4 + 1) * 4677 * 0.4 * block
     )
@@ -127,7 +127,7 @@ class OwnTextPlanTest(parameterized.TestCase):
     self.assertEqual((plan.steps['realm'], plan.steps['embedders']), (40, 73))
     block = 100 * 0.8 * _MIDDLE['train_secs']
     for name, examples in (
-      ('realm', 40 * 8 * 20),
+      ('realm', 40 * 8 * 27),
       ('embedders', 73 * 64 * 1.7),
     ):
       self.assertAlmostEqual(plan.seconds[name] - 12, examples * block)
