@@ -100,6 +100,10 @@ class HeldOutTest(absltest.TestCase):
     titles, _ = self.table.gather(rows, 2, 12)
     self.assertEqual(seen, {tuple(title) for title in titles.tolist()})
 
+  def test_no_sentence_is_measured_with_number_0(self):
+    chosen = [held_out.choose(np.ones(4, bool), number, 0) for number in (0, 3)]
+    self.assertEqual([len(rows) for rows in chosen], [0, 3])
+
   def test_something_must_be_left(self):
     with self.assertRaisesRegex(errors.UserError, 'Lower held_out.share'):
       held_out.others(np.ones(3, bool))
