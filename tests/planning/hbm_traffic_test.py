@@ -96,7 +96,6 @@ class HbmTrafficTest(parameterized.TestCase):
       '%z = f32[4]{0:S(1)} async-done(%y)',
       others=others,
     )
-    # It reads a part of %p, into fast memory.
     self.assertEqual(found, {_COPIES: 16})
 
   def test_a_fusion_with_a_product_is_a_product(self):
