@@ -133,9 +133,8 @@ class Work(common.Jobs):
 
   def _pretrain(self, embedders: str, reader: str) -> runner.Output:
     """Lists REALM; returns its average with the embedders before it."""
-    every = self.config.pretraining.refresh_every_steps
-    # Of one version there is no best.
-    measures = self.config.held_out.share > 0 and self.steps['realm'] > every
+    held_out = self.config.held_out
+    measures = held_out.share > 0 and held_out.num_queries > 0
     refresh = {'run_dir': runner.OUTPUT, 'corpus_dir': self.corpus}
     self.pretrained = realm = self.train(
       'realm',

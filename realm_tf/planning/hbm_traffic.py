@@ -23,7 +23,7 @@ _FREE = frozenset([
 # Kernels that move nothing: memory for a result, and slices side by side.
 _FREE_KERNELS = re.compile('target="(AllocateBuffer|ConcatBitcast)"')
 _SUMS = frozenset(['all-reduce', 'all-reduce-start'])
-_COPIES = frozenset(['copy', 'copy-start', 'slice', 'slice-start'])
+_COPIES = frozenset(['copy', 'copy-start', 'slice', 'slice-start', 'transpose'])
 PRODUCTS, COPIES, OTHERS = 'products', 'copies', 'others'
 SUMS = 'sums'
 
