@@ -46,7 +46,7 @@ CONFIG = config_lib.ExperimentConfig(
     bucket_batches=16,
   ),
   pretraining=config_lib.PretrainingConfig(
-    optimizer=config_lib.OptimizerConfig(1e-4, 30, embedder_rate_scale=0.2),
+    optimizer=config_lib.OptimizerConfig(1e-3, embedder_rate_scale=0.5),
     candidates='hybrid',
     batch_size=16,
     num_candidates=6,
@@ -68,7 +68,6 @@ CONFIG = config_lib.ExperimentConfig(
     checkpoint_every_steps=100,
     log_every_steps=25,
   ),
-  held_out=config_lib.HeldOutConfig(num_queries=0),
 )
 
 # Random weights, in the networks of the quickstart, learn at higher rates.
@@ -81,11 +80,7 @@ FROM_RANDOM = config_files.merge(
       'max_span_width': CONFIG.model.max_span_width,
     },
     'inverse_cloze': {'optimizer': {'learning_rate': 1e-3}},
-    'pretraining': {
-      'optimizer': {'learning_rate': 1e-3, 'embedder_rate_scale': 0.5}
-    },
     'finetuning': {'optimizer': {'learning_rate': 2e-3}},
-    'held_out': {'num_queries': 256},
   },
 )
 # In a checkout, or installed.

@@ -79,16 +79,19 @@ class Work(common.Jobs):
     )
 
   def learn_text(self) -> None:
-    """Lists a reader and better embedders, as the text has examples for."""
-    after: str = self.start
+    """Lists readers and better embedders, as the text has examples for."""
+    before = after = self.start
     if 'embedders' in self.steps:
       after = self.train(
         'embedders', 'warm_start', self.config, init_from=self.start
       )
-    if 'reader' in self.steps:
-      reader = self._learn_to_read(self.start or after)
+      before = self.start or after
+    if 'span_reader' in self.steps:
+      reader = self._learn_to_read(before)
       if 'realm' in self.steps:
         after = self._pretrain(after, reader)
+    if after != before:
+      after = self._average(after, before)
     if self.start:
       self.models['before'] = {'model_dir': self.start}
     if after != self.start:
@@ -98,8 +101,8 @@ class Work(common.Jobs):
         f'index_{name}', model['model_dir'], self.measured
       )
 
-  def _learn_to_read(self, first: str) -> runner.Output:
-    """Lists both readers of sentences; returns the first."""
+  def _learn_to_read(self, first: str) -> str:
+    """Lists the readers of sentences; returns the one that fills in words."""
     self.sentences = self.recipe.stage(
       'queries',
       'make_queries',
@@ -108,14 +111,21 @@ class Work(common.Jobs):
       corpus_dir=self.corpus,
       output_dir=runner.OUTPUT,
     )
-    warm_up = variants.reader_warm_up(
-      self.config,
-      learning_rate=self.warm_up_rate,
-      num_steps=self.steps['reader'],
-      batch_size=32,
-    )
     texts: dict[str, Any] = {'queries_dir': self.sentences}
-    reader = self.train('reader', 'pretrain', warm_up, init_from=first, **texts)
+    reader = ''
+    if 'reader' in self.steps:
+      warm_up = variants.reader_warm_up(
+        self.config,
+        learning_rate=self.warm_up_rate,
+        num_steps=self.steps['reader'],
+        batch_size=32,
+      )
+      reader = self.train(
+        'reader', 'pretrain', warm_up, init_from=first, **texts
+      )
+      if 'realm' not in self.steps:
+        self.index('reader_index', reader)
+        self.pretrained = reader
     spans = {'optimizer': {'num_steps': self.steps['span_reader']}}
     # A sentence encoder learns to read better than one that fills in words.
     self.reader = self.train(
@@ -126,13 +136,10 @@ class Work(common.Jobs):
       init_from=self.start or reader,
       **texts,
     )
-    if 'realm' not in self.steps:
-      self.index('reader_index', reader)
-      self.pretrained = reader
     return reader
 
   def _pretrain(self, embedders: str, reader: str) -> runner.Output:
-    """Lists REALM; returns its average with the embedders before it."""
+    """Lists REALM; returns its best version, or the last without a measure."""
     held_out = self.config.held_out
     measures = held_out.share > 0 and held_out.num_queries > 0
     refresh = {'run_dir': runner.OUTPUT, 'corpus_dir': self.corpus}
@@ -146,11 +153,14 @@ class Work(common.Jobs):
       companion=('refresh_index', refresh),
       queries_dir=self.sentences,
     )
+    return realm / 'best' if measures else realm
+
+  def _average(self, model: str, before: str) -> runner.Output:
     return self.recipe.stage(
       'model',
       'average_models',
-      model_dir=realm / 'best' if measures else realm,
-      before_dir=self.start or embedders,
+      model_dir=model,
+      before_dir=before,
       weight=self.average_weight,
       output_dir=runner.OUTPUT,
     )

@@ -37,9 +37,9 @@ _PHRASES = {
 
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
-  'benchmarks': 4265,
+  'benchmarks': 4213,
   'bin': 2926,
-  'launch': 3654,
+  'launch': 3660,
   'realm_tf': 230,
   'realm_tf/answering': 1574,
   'realm_tf/config': 952,
@@ -64,8 +64,8 @@ _LINES = {
   'realm_tf/training': 4939,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1791,
-  'tests': 39840,
-  'docs': 3670,
+  'tests': 39854,
+  'docs': 3689,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 

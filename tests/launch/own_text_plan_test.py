@@ -44,9 +44,9 @@ class OwnTextPlanTest(parameterized.TestCase):
     )
 
   def test_steps_follow_from_the_text_and_the_questions(self):
-    # 4677 / 64 = 73, 9000 / 32, 9000 / 16 and 8000 / 16 are above the limits.
+    # 4677 / 64 = 73, 9000 / 32 and 8000 / 16 are above the limits.
     # 3 * 3200 / 32, 3 * 3200 / 16 and 3200 / 16.
-    of_text = {'embedders': 60, 'reader': 40, 'realm': 30, 'span_reader': 100}
+    of_text = {'embedders': 60, 'reader': 40, 'span_reader': 100}
     of_questions = {'towers': 300, 'gold': 600, 'qa': 200}
     self.assertEqual(_plan(_MIDDLE).steps, of_text)
     asked = _MIDDLE | {'num_held_out_questions': 320}
@@ -78,6 +78,9 @@ class OwnTextPlanTest(parameterized.TestCase):
     self.assertNotIn('realm', plan.steps)
     self.assertEqual(plan.steps.get('embedders'), steps)
 
+  def test_no_reader_fills_in_words_where_the_page_has_more_articles(self):
+    self.assertEqual({*_plan(_LARGE).steps}, {'embedders', 'span_reader'})
+
   @parameterized.parameters(True, False)
   def test_without_a_measure_only_the_readers_train(self, is_imported):
     steps = _plan(_SMALL, is_imported=is_imported).steps
@@ -107,16 +110,15 @@ class OwnTextPlanTest(parameterized.TestCase):
     self.assertAlmostEqual(
       slow['embedders'] - fast['embedders'], 60 * 64 * 170 * 0.8 * 1e-3
     )
-    # 30 steps of 16; two indexes, and two of the models before and after.
-    block = 100 * 0.8 * 1e-3
-    self.assertAlmostEqual(slow['realm'] - fast['realm'], 30 * 16 * 27 * block)
+    # The models before and after, the reader's, and the page's.
     self.assertAlmostEqual(
-      slow['indexes'] - fast['indexes'], (4 + 1) * 4677 * 0.4 * block
+      slow['indexes'] - fast['indexes'], 4 * 4677 * 0.4 * 100 * 0.8 * 1e-3
     )
 
   def test_time_follows_from_the_changed_config(self):
     plan = _plan(
       _MIDDLE,
+      is_imported=False,
       overrides=[
         'pretraining.optimizer.num_steps=40',
         'pretraining.batch_size=8',

@@ -74,7 +74,7 @@ class OwnTextRunTest(absltest.TestCase):
     ).full_path
     run_dir = os.path.join(self.create_tempdir().full_path, 'run')
     few = {
-      name: (*stage[:3], (1, _STEPS, _STEPS), ())
+      name: (*stage[:3], stage[3] and (1, _STEPS, _STEPS), ())
       for name, stage in own_text_plan._STAGES.items()
     }
     with mock.patch.dict(own_text_plan._STAGES, few):

@@ -130,6 +130,18 @@ class OwnTextTest(parameterized.TestCase):
     self.assertNotIn('realm', recipe.stages)
     self.assertEqual(self._page(recipe)['pretrained_dir'], 'reader')
 
+  def test_an_encoder_learns_without_realm(self):
+    encoder = self._encoder()
+    recipe = self._recipe(surveys.MIDDLE, encoder=encoder)
+    self.assertNotIn('realm', recipe.stages)
+    flags = recipe.stages['model'].flags
+    self.assertEqual(flags['before_dir'], encoder)
+    self.assertEqual(flags['model_dir'], recipe.stages['embedders'].output)
+    page = self._page(recipe)
+    self.assertEqual(
+      (page['model_dir'], page['pretrained_dir']), ('model', 'reader')
+    )
+
   def test_a_large_text_is_indexed_once_for_the_page(self):
     recipe = self._recipe(_LARGE, encoder=self._encoder())
     practice, corpus = (
