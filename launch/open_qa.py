@@ -10,9 +10,9 @@ are Z and X. QUESTIONS, JSON lines, are e.g. NaturalQuestions-Open,
 WebQuestions and CuratedTREC (answers with "regex": true); a tenth of each file
 becomes dev, a tenth test, the rest train. Row `encoder` is MODEL, untrained.
 With --layers the other rows start from MODEL's first layers, for an encoder
-that has seen the questions in its own training. pool.txt tells the recall of questions that some row answers in its
-first 100 blocks: a sample of Wikipedia has no answer to the others. table1
-fine-tunes, on all files together, and has the exact match.
+that has seen the questions in its own training. pool.txt has the recall of
+questions that some row answers in its first 100 blocks: a sample of Wikipedia
+has no answer to the others. table1 fine-tunes on all files: exact match.
 """
 
 import gzip
