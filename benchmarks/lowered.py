@@ -23,6 +23,8 @@ _NUM_BLOCKS = 13_353_718  # The paper's.
 
 
 def main(argv: list[str]) -> None:
+  if len(argv) < 3:
+    raise app.UsageError('FOLDER and programs must be given.')
   _, folder, names, *overrides = argv
   output = pathlib.Path(folder)
   output.mkdir()

@@ -37,7 +37,7 @@ _PHRASES = {
 
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
-  'benchmarks': 4213,
+  'benchmarks': 4215,
   'bin': 2926,
   'launch': 3660,
   'realm_tf': 230,
