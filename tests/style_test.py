@@ -65,7 +65,7 @@ _LINES = {
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1791,
   'tests': 39854,
-  'docs': 3702,
+  'docs': 3713,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 
