@@ -107,7 +107,7 @@ _ROWS = {name: (name, 'model') for name in _EMBEDDERS} | {
   'encoder': ('start', 'model'),
 }
 # --set of a new projection of [CLS].
-NEW_HEAD = [
+_NEW_HEAD = [
   'model.embedder.head=cls',
   'model.embedder.embedding_size=128',
   'model.embedder.normalize=false',
@@ -214,7 +214,7 @@ def stages(
       f'--rows must be some of {", ".join(known)}. Found {rows}. Correct it, '
       'or leave --rows out.'
     )
-  head = [] if keep_head else NEW_HEAD
+  head = [] if keep_head else _NEW_HEAD
   texts, (_, val_qa) = squad_stages.texts(squad_open)
   tables = Tables(
     recipe,
