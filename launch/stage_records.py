@@ -48,10 +48,18 @@ def plans(recipe: recipe_lib.Recipe) -> dict[str, Plan]:
   """Returns the plan of each stage, in order."""
   found: dict[str, Plan] = {}
   keys: dict[str, str] = {}
+  ours: tuple[str, ...] = ()
   for name, stage in recipe.stages.items():
     made = stage_keys.made_from(stage, recipe.run_dir, keys)
     keys[name] = stage_keys.key(made)
-    record = read(recipe.run_dir, name)
+    if record := read(recipe.run_dir, name):
+      ours += (os.path.join(stage.output, ''),)
+    # A fine-tuning writes an index where another stage may go on with it.
+    elif os.path.lexists(stage.output) and not stage.output.startswith(ours):
+      raise errors.UserError(
+        f'RUN_DIR must be new, or of an earlier run. Found {stage.output}, '
+        'which no run wrote. Give another RUN_DIR, or move it away.'
+      )
     reason = _reason(record, keys[name], made, stage.output)
     found[name] = Plan(keys[name], made, reason)
   return found
@@ -102,11 +110,6 @@ def finish(run_dir: str, name: str, plan: Plan, **measured: float) -> None:
 def _reason(
   record: dict[str, Any], key: str, made: dict[str, Any], output: str
 ) -> str:
-  if not record and os.path.lexists(output):
-    raise errors.UserError(
-      f'RUN_DIR must be new, or of an earlier run. Found {output}, which no '
-      'run wrote. Give another RUN_DIR, or move it away.'
-    )
   if not record:
     return 'new'
   if record['key'] != key:

@@ -172,6 +172,20 @@ class UnfinishedTest(absltest.TestCase):
     self.assertFalse(self._begin('build_index', plan))
     self.assertFalse((self.run_dir / 'a').exists())
 
+  def test_a_stage_goes_on_where_an_unfinished_training_wrote(self):
+    recipe = runner.Recipe(str(self.run_dir))
+    model = recipe.stage('a', 'finetune', run_dir=runner.OUTPUT)
+    recipe.stage(
+      'b', 'build_index', output_dir=runner.OUTPUT, at=model / 'index'
+    )
+    (self.run_dir / 'a' / 'index').mkdir(parents=True)
+    with self.assertRaisesRegex(errors.UserError, 'must be new.*/a,'):
+      stage_records.plans(recipe)
+    stage_records.finish(
+      str(self.run_dir), 'a', stage_records.Plan('x', {}, '')
+    )
+    self.assertEqual(stage_records.plans(recipe)['b'].reason, 'new')
+
   def test_another_binary_begins_with_no_output(self):
     plan = stage_records.Plan('x', {}, 'new')
     self._begin('evaluate', plan)
