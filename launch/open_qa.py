@@ -46,8 +46,6 @@ CONFIG = config_files.merge(
   },
 )
 _ROWS = ('bm25', 'encoder', 'ict', 'realm', 'realm_best')
-_RANKS = (1, 5, 20)
-_NORMAL_95 = 1.96
 
 
 def split(names: list[str], questions: list[str], output: str) -> None:
@@ -85,11 +83,10 @@ def pool(evaluations: list[list[str]], output: str) -> None:
   for folders in evaluations:
     ranks = {folder: _ranks(folder) for folder in folders}
     found = [any(each) for each in zip(*ranks.values(), strict=True)]
-    lines.append(
-      f'{os.path.basename(folders[0])}: {sum(found)} of {len(found)} questions'
-    )
+    name, number = os.path.basename(folders[0]), sum(found)
+    lines.append(f'{name}: {number} of {len(found)} questions')
     for folder, each in ranks.items():
-      cells = (_recall(each, rank, sum(found)) for rank in _RANKS)
+      cells = (_recall(each, rank, number) for rank in (1, 5, 20))
       row = pathlib.Path(folder).parts[-3:-1]
       lines.append(f'  {"/".join(row):32} {" / ".join(cells)}')
   pathlib.Path(output).write_text('\n'.join(lines) + '\n')
@@ -107,7 +104,7 @@ def _recall(ranks: list[int], rank: int, number: int) -> str:
   if not number:
     return '-'
   share = sum(0 < each <= rank for each in ranks) / number
-  z = _NORMAL_95**2 / number
+  z = 1.96**2 / number  # 95 % of a normal distribution.
   center = (share + z / 2) / (1 + z)
   half = math.sqrt(share * (1 - share) * z + z * z / 4) / (1 + z)
   low, high = 100 * (center - half), 100 * (center + half)

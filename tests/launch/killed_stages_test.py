@@ -113,13 +113,10 @@ class KilledStagesTest(absltest.TestCase):
       runner.run(stages, str(self.folder / 'run'))
 
   def test_a_fault_ends_the_run_with_its_last_line(self):
-    def stages(recipe):
-      recipe.stage('a', jobs.fault, output=runner.OUTPUT)
-
     with self.assertRaisesRegex(
       errors.UserError, r"Stage a failed: KeyError: '.*/run/a' See .*log"
     ):
-      self._run(stages)
+      self._run(lambda x: x.stage('a', jobs.fault, output=runner.OUTPUT))
 
   def test_a_failing_companion_ends_its_stage(self):
     os.mkfifo(self.folder / 'fifo')
@@ -172,18 +169,12 @@ class UnfinishedTest(absltest.TestCase):
     self.assertFalse(self._begin('build_index', plan))
     self.assertFalse((self.run_dir / 'a').exists())
 
-  def test_a_stage_goes_on_where_an_unfinished_training_wrote(self):
+  def test_an_index_goes_on_where_an_unfinished_training_wrote(self):
+    self._begin('finetune', stage_records.Plan('x', {}, 'new'))
+    (self.run_dir / 'a' / 'index').mkdir(parents=True)
     recipe = runner.Recipe(str(self.run_dir))
     model = recipe.stage('a', 'finetune', run_dir=runner.OUTPUT)
-    recipe.stage(
-      'b', 'build_index', output_dir=runner.OUTPUT, at=model / 'index'
-    )
-    (self.run_dir / 'a' / 'index').mkdir(parents=True)
-    with self.assertRaisesRegex(errors.UserError, 'must be new.*/a,'):
-      stage_records.plans(recipe)
-    stage_records.finish(
-      str(self.run_dir), 'a', stage_records.Plan('x', {}, '')
-    )
+    recipe.stage('b', 'build_index', x=runner.OUTPUT, at=model / 'index')
     self.assertEqual(stage_records.plans(recipe)['b'].reason, 'new')
 
   def test_another_binary_begins_with_no_output(self):
