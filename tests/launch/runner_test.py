@@ -121,7 +121,10 @@ class RunnerTest(parameterized.TestCase):
 
   def test_set_must_change_a_config(self):
     with self.assertRaisesRegex(errors.UserError, '--set must change a config'):
-      self._run(lambda recipe: None, overrides=['finetuning.num_read=3'])
+      self._run(
+        lambda recipe: recipe.stage('a', jobs.fault, output=runner.OUTPUT),
+        overrides=['finetuning.num_read=3'],
+      )
     self.assertFalse(self.run_dir.exists())
 
   def test_a_stage_needs_the_outputs_inside_the_ones_it_names(self):
@@ -158,13 +161,10 @@ class RunnerTest(parameterized.TestCase):
       self._copies()
 
   def test_a_recipe_may_go_on_from_results(self):
+    source = runner.Input(str(self.source))
+
     def stages(recipe):
-      a = recipe.stage(
-        'a',
-        jobs.copy,
-        input=runner.Input(str(self.source)),
-        output=runner.OUTPUT,
-      )
+      a = recipe.stage('a', jobs.copy, input=source, output=runner.OUTPUT)
       recipe.finish()
       times = len(pathlib.Path(a).read_text()) + 1
       recipe.stage('b', jobs.copy, input=a, times=times, output=runner.OUTPUT)
