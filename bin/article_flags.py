@@ -10,7 +10,6 @@ from typing import Any, Optional
 import uuid
 
 from . import beam_flags
-from . import config_flags
 from . import launcher
 from . import path_flags
 
@@ -22,11 +21,12 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.records import corpus_update
 from realm_tf.rundir import outputs
-from realm_tf.world import inputs
+
+TAGGED = 'tagged'  # A format: sentences that name their spans.
 
 INPUT = path_flags.existing(
   'input',
-  'Articles: file, directory, glob, beir:DIR, tfds:NAME, hf_disk:DIR or world',
+  'Articles: file, directory, glob, beir:DIR, tfds:NAME or hf_disk:DIR',
   many=True,
 )
 _MAX_ARTICLES = flags.DEFINE_integer(
@@ -55,18 +55,20 @@ _OVERWRITE = flags.DEFINE_boolean(
 
 def define_format(*more: str) -> None:
   """Defines --format: the formats of articles, and `more`."""
-  formats = [*inputs.FORMATS, *more]
+  formats = [*sources.FORMATS, *more]
   flags.DEFINE_enum('format', 'auto', formats, 'Format of --input.')
-  made_up = {inputs.WORLD, inputs.TAGGED}
   launcher.check_flags(
-    lambda runner, input, format, max_articles: (
-      runner == 'local'
-      or not max_articles
-      and made_up.isdisjoint([format, *(input or [])])
+    lambda runner, format, max_articles: (
+      runner == 'local' or not max_articles and format != TAGGED
     ),
     'A --runner of Beam must read whole files of articles: leave out '
-    '--input=world, --format=tagged and --max_articles.',
+    '--format=tagged and --max_articles.',
   )
+
+
+def split(values: Iterable[str]) -> list[str]:
+  """Returns the parts between commas of the values of a repeated flag."""
+  return [part for value in values for part in value.split(',') if part]
 
 
 def new_output_dir() -> str:
@@ -91,10 +93,9 @@ def read(
   `plain` removes markup. `update` is the corpus to add the articles to.
   """
   added = (update.num_articles, update.find) if update else ()
-  articles = inputs.read_articles(
-    inputs.split(INPUT.value),
+  articles = sources.read_articles(
+    split(INPUT.value),
     flags.FLAGS.format,
-    config_flags.config().world,
     _DROP_LISTS.value,
     counts or new_counts(),
     article_records.Keys(*(key.value for key in _KEYS)),
@@ -120,7 +121,7 @@ def build_on_beam(
   number of the first article, if articles have no ids.
   """
   reading = beam_flags.load('reading').Reading(
-    inputs.split(INPUT.value),
+    split(INPUT.value),
     flags.FLAGS.format,
     _DROP_LISTS.value,
     _ON_ERROR.value == 'skip',
@@ -137,7 +138,7 @@ def description(counts: counts_lib.Counts) -> dict[str, Any]:
   """Returns the input's description for a manifest."""
   return {
     'format': flags.FLAGS.format,
-    'input': inputs.split(INPUT.value or []),
+    'input': split(INPUT.value or []),
     'max_articles': _MAX_ARTICLES.value,
     'drop_lists': _DROP_LISTS.value,
     'kept': counts.kept,

@@ -30,7 +30,7 @@ def config() -> config_lib.ExperimentConfig:
   """Returns the config of --config, --model_of, --set and --seed."""
   given = overrides()
   if flags.FLAGS['seed'].present:
-    given += [f'seed={_SEED.value}', f'world.seed={_SEED.value}']
+    given.append(f'seed={_SEED.value}')
   result = config_lib.ExperimentConfig()
   if _CONFIG.value:
     result = config_files.load(_CONFIG.value)

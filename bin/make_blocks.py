@@ -5,9 +5,8 @@ r"""Cuts articles into blocks and writes a corpus directory.
   python -m bin.make_blocks --append=/tmp/corpus --input=new.jsonl \
       --remove=17,old-article --output_dir=/tmp/newer_corpus
 
---input=world is the demonstration corpus. A vocabulary is learned from all
-articles, which are then read twice. --runner cuts the same blocks on many
-machines, with Apache Beam.
+A vocabulary is learned from all articles, which are then read twice. --runner
+cuts the same blocks on many machines, with Apache Beam.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from realm_tf.records import corpus_links
 from realm_tf.records import corpus_update
 from realm_tf.text import vocabulary_learning
 from realm_tf.text import wordpiece
-from realm_tf.world import inputs
 
 article_flags.define_format()
 _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
@@ -78,7 +76,7 @@ def _tokenizer() -> wordpiece.WordpieceTokenizer:
   articles = article_flags.read('Learning wordpieces')
   texts = itertools.chain(
     (text for a in articles for text in (a.title, a.text)),
-    json_records.read_texts(inputs.split(_VOCAB_TEXT.value or [])),
+    json_records.read_texts(article_flags.split(_VOCAB_TEXT.value or [])),
   )
   return wordpiece.WordpieceTokenizer(
     vocabulary_learning.learn_vocabulary(texts, _VOCAB_SIZE.value)
@@ -139,4 +137,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main, reads=('world.',))
+  launcher.run(main)

@@ -1,7 +1,7 @@
 r"""Makes pre-training queries: sentences with their salient spans.
 
-  python -m bin.make_queries --input=world --corpus_dir=runs/corpus \
-      --output_dir=runs/queries
+  python -m bin.make_queries --input='wiki/*.jsonl.gz' \
+      --corpus_dir=runs/corpus --output_dir=runs/queries
 
 Each query stores the id of its block in --corpus_dir, if any. --runner tags the
 same queries on many machines, with Apache Beam.
@@ -9,21 +9,19 @@ same queries on many machines, with Apache Beam.
 
 from . import article_flags
 from . import beam_flags
-from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import path_flags
 
 from absl import flags
 
+from realm_tf.corpus import tagged_sentences
 from realm_tf.records import query_building
 from realm_tf.records import query_files
 from realm_tf.tagging import taggers
-from realm_tf.world import gazetteer
-from realm_tf.world import inputs
 
 flags.mark_flag_as_required('input')
-article_flags.define_format(inputs.TAGGED)
+article_flags.define_format(article_flags.TAGGED)
 _TAGGER = path_flags.existing(
   'tagger',
   "Salient spans: names by 'rules', 'spacy:NAME' or 'bert:DIR', of "
@@ -40,17 +38,11 @@ def _queries(tokenizer, table, counts):
   tagger = _TAGGER.value if _MASKING.value == 'salient' else None
   if not beam_flags.is_local():
     pipeline = beam_flags.load('query_pipeline')
-    tagging = pipeline.Tagging(
-      corpus_flags.CORPUS_DIR.value, tagger, gazetteer.country_names()
-    )
+    tagging = pipeline.Tagging(corpus_flags.CORPUS_DIR.value, tagger)
     return article_flags.build_on_beam(pipeline, tagging, counts)
-  sentences = inputs.read_tagged_sentences(
-    inputs.split(article_flags.INPUT.value),
-    flags.FLAGS.format,
-    config_flags.config().world,
-    counts,
-  )
-  if sentences is not None:
+  if flags.FLAGS.format == article_flags.TAGGED:
+    inputs = article_flags.split(article_flags.INPUT.value)
+    sentences = tagged_sentences.read(inputs, counts)
     return query_building.queries_from_sentences(
       article_flags.progress(sentences, 'Tokenizing', 'sentences'),
       tokenizer,
@@ -58,10 +50,7 @@ def _queries(tokenizer, table, counts):
     )
   if tagger:
     tagger = taggers.make(
-      tagger,
-      gazetteer.country_names(),
-      article_flags.NUM_WORKERS.value,
-      lambda: taggers.terms_of(table),
+      tagger, article_flags.NUM_WORKERS.value, lambda: taggers.terms_of(table)
     )
   articles = article_flags.read('Tagging', counts)
   return query_building.queries_from_articles(
@@ -93,4 +82,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main, reads=('world.',))
+  launcher.run(main)

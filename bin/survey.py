@@ -27,7 +27,6 @@ from realm_tf.modeling import speed
 from realm_tf.records import surveying
 from realm_tf.rundir import json_files
 from realm_tf.tagging import taggers
-from realm_tf.world import gazetteer
 
 flags.mark_flag_as_required('input')
 article_flags.define_format()
@@ -49,7 +48,6 @@ def _train_secs() -> float:
 def _tagger(texts: Sequence[str]) -> salient_spans.Tagger:
   return taggers.make(
     _TAGGER.value,
-    gazetteer.country_names(),
     find_terms=lambda: terms.find(text.split('\n') for text in texts),
   )
 

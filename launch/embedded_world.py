@@ -21,7 +21,7 @@ class World(common.Jobs):
   question has. The tests of IMPOSSIBLE have no answer in the corpus.
 
   Args:
-    config: Has the world's sizes, and the length of blocks.
+    config: Has the length of blocks.
   """
 
   corpus: runner.Output
@@ -30,12 +30,12 @@ class World(common.Jobs):
   def __init__(
     self, recipe: runner.Recipe, config: config_lib.ExperimentConfig
   ):
-    self._config = recipe.config(config)
     self.folder = folder = recipe.stage(
-      'world', 'make_world', self._config, output_dir=runner.OUTPUT
+      'world', 'unpack_demo', output_dir=runner.OUTPUT
     )
+    lengths = recipe.config(config).lengths
     self._blocks: dict[str, Any] = {
-      'max_block_wordpieces': self._config.lengths.block_tokens,
+      'max_block_wordpieces': lengths.block_tokens,
       'output_dir': runner.OUTPUT,
     }
     corpus = recipe.stage(
@@ -129,8 +129,7 @@ class World(common.Jobs):
     """
     changed = self.recipe.stage(
       'changed',
-      'make_world',
-      self._config,
+      'unpack_demo',
       predictions=predictions,
       output_dir=runner.OUTPUT,
     )

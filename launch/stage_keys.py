@@ -51,7 +51,6 @@ FIELDS_READ: dict[recipe_lib.Action, tuple[str, ...]] = {
   'train_closed_book': (*_OF_MODELS, 'closed_book'),
   'train_tagger': (*_OF_MODELS, 'tagger'),
   'survey': ('model', 'lengths.block_tokens'),
-  'make_world': ('world',),
 }
 # Binaries with --resume.
 TRAINERS = [name for name in FIELDS_READ if 'seed' in FIELDS_READ[name]]
@@ -119,7 +118,7 @@ def _of_input(text: str) -> str:
   The cache remembers it by the files' sizes and times of change, so 100 GB are
   read once.
   """
-  if text == 'world' or '://' in text or text.startswith('tfds:'):
+  if '://' in text or text.startswith('tfds:'):
     return text
   found: set[pathlib.Path] = set()
   for part in [text] if os.path.exists(text) else text.split(','):

@@ -18,8 +18,8 @@ _KINDS = {
 }
 
 _PREFIX = re.compile('(?:beir|bert|hf|hf_disk|tf1):')
-# A URL or a name, such as gs://bucket/run, tfds:wikipedia, world and terms.
-_NO_PATH = re.compile(r'\w+:|(world|rules|terms)$')
+# A URL or a name, such as gs://bucket/run, tfds:wikipedia and terms.
+_NO_PATH = re.compile(r'\w+:|(rules|terms)$')
 
 
 def exist(item: str) -> bool:

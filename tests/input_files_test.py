@@ -41,7 +41,7 @@ class InputFilesTest(parameterized.TestCase):
     self.assertTrue(input_files.exist(f'tf1:{self.path}/model'))
     self.assertFalse(input_files.exist(f'hf:{self.path}/mod'))
     self.assertFalse(input_files.exist(f'{self.path}/n*'))
-    for item in ('gs://bucket/run', 'tfds:wikipedia', 'world'):
+    for item in ('gs://bucket/run', 'tfds:wikipedia', 'terms'):
       self.assertTrue(input_files.exist(item))
 
 

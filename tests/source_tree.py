@@ -17,7 +17,7 @@ MAY_IMPORT = {
   'rundir': 'config text',
   'wiki': 'text',
   'corpus': 'text wiki',
-  'world': 'config text corpus',
+  'demo': 'corpus',
   'records': 'config rundir text corpus',
   'pipelines': 'text rundir corpus records tagging index',
   'modeling': 'config objectives',

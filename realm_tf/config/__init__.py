@@ -12,7 +12,6 @@ from realm_tf.config.experiment import ExperimentConfig as ExperimentConfig
 from realm_tf.config.experiment import HeldOutConfig as HeldOutConfig
 from realm_tf.config.experiment import IndexConfig as IndexConfig
 from realm_tf.config.experiment import LengthConfig as LengthConfig
-from realm_tf.config.experiment import WorldConfig as WorldConfig
 from realm_tf.config.networks import BertConfig as BertConfig
 from realm_tf.config.networks import EmbedderConfig as EmbedderConfig
 from realm_tf.config.networks import ModelConfig as ModelConfig

@@ -103,26 +103,6 @@ class IndexConfig(fields.Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class WorldConfig(fields.Config):
-  """The demonstration corpus, written from geographical facts."""
-
-  seed: int = 0  # For the articles and the questions.
-  num_cities: int = 2500  # The largest ones; each has an article.
-  max_cities_per_country: int = 60
-  # An article states common facts, such as a capital, and a sample of others.
-  num_sampled_facts: int = 3
-  # At most; test questions are about entities that no other split has.
-  num_train_questions: int = 18_000
-  num_dev_questions: int = 1000
-  num_test_questions: int = 2000
-  num_invented: int = 600  # Countries that only training reads.
-  # About facts that the corpus lacks, and as many about other subjects.
-  num_train_impossible: int = 2500
-  num_dev_impossible: int = 250
-  num_test_impossible: int = 500
-
-
-@dataclasses.dataclass(frozen=True)
 class HeldOutConfig(fields.Config):
   """Sentences that measure pre-training and ICT, but never train."""
 
@@ -146,7 +126,6 @@ class ExperimentConfig(fields.Config):
   tagger: TaggerConfig = TaggerConfig()
   closed_book: ClosedBookConfig = ClosedBookConfig()
   path: PathConfig = PathConfig()
-  world: WorldConfig = WorldConfig()
   held_out: HeldOutConfig = HeldOutConfig()
 
   def searched_ks(self, num_blocks: int) -> list[int]:

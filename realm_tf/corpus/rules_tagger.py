@@ -7,7 +7,7 @@ first word of a sentence is always capitalized and needs more evidence.
 
 import bisect
 import collections
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 import re
 
 from realm_tf.corpus import dates
@@ -42,18 +42,13 @@ _NUMERAL_OR_LETTER = re.compile(r'[IVXLC]+|.')
 # English words that may begin a sentence but are no names: function words,
 # numerals, and the days and months that `dates` tags. 'May' is one of them.
 _LOWER_WORDS = frozenset(english.WORDS['lower words'])
+# Names that need no evidence as first words.
+_COUNTRIES = frozenset(english.WORDS['countries'])
 _MAX_WORDS = 8  # Longer runs are headings or shouting.
 
 
 class RulesTagger:
-  """Tags dates and capitalized names.
-
-  Args:
-    gazetteer: Names, e.g. countries, that need no evidence as first words.
-  """
-
-  def __init__(self, gazetteer: Iterable[str] = ()):
-    self._gazetteer = frozenset(gazetteer)
+  """Tags dates and capitalized names."""
 
   def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
     """Returns each text's character spans, sorted, without overlaps.
@@ -62,15 +57,14 @@ class RulesTagger:
     in one call.
     """
     plain = [plain_letters.write(text) for text in texts]
-    evidence = _Evidence([each.text for each in plain], self._gazetteer)
+    evidence = _Evidence([each.text for each in plain])
     return [each.original(_tag_text(each.text, evidence)) for each in plain]
 
 
 class _Evidence:
   """Counts how often words inside sentences are capitalized or not."""
 
-  def __init__(self, texts, gazetteer):
-    self._gazetteer = gazetteer
+  def __init__(self, texts):
     self._counts = collections.Counter()
     for text in texts:
       self._counts.update(_TOKEN.findall(text))
@@ -79,7 +73,7 @@ class _Evidence:
   def is_name(self, word: str) -> bool:
     """Returns whether a capitalized first word begins a name."""
     lower = word.lower()
-    if word in self._gazetteer:
+    if word in _COUNTRIES:
       return True
     if _is_lower_word(word):
       return False

@@ -1,4 +1,4 @@
-"""Writes articles, sentences and questions as JSONL that this package reads."""
+"""Writes articles and questions as JSONL that this package reads."""
 
 from collections.abc import Iterable, Mapping
 import json
@@ -9,38 +9,12 @@ import tensorflow as tf
 
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
-from realm_tf.corpus import tagged_sentences
 
 
 def write_articles(articles: Iterable[sources.Article], path: str) -> None:
   """Writes articles as the JSONL that `sources` reads."""
   _write_rows(
     ({'title': a.title, 'text': a.text, 'id': a.article_id} for a in articles),
-    path,
-  )
-
-
-def write_sentences(
-  sentences: Iterable[tagged_sentences.TaggedSentence], path: str
-) -> None:
-  """Writes sentences as the JSONL that `tagged_sentences` reads."""
-  _write_rows(
-    ({'text': s.text, 'spans': s.spans, 'id': s.article_id} for s in sentences),
-    path,
-  )
-
-
-def write_train_texts(
-  splits: Mapping[str, Iterable[questions_lib.Question]], path: str
-) -> None:
-  """Writes the texts of training questions, to learn a vocabulary from."""
-  _write_rows(
-    (
-      {'text': question.question}
-      for split, questions in splits.items()
-      if split.endswith('train')
-      for question in questions
-    ),
     path,
   )
 

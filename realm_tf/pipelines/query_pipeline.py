@@ -1,6 +1,6 @@
 """Makes pre-training queries on Apache Beam, on many machines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 import contextlib
 from typing import Any, NamedTuple, Optional, cast
 
@@ -27,12 +27,10 @@ class Tagging(NamedTuple):
   Attributes:
     corpus_dir: Corpus of the own blocks.
     tagger: Name for `taggers.make`; None keeps sentences without a span.
-    gazetteer: Names for `taggers.make`.
   """
 
   corpus_dir: str
   tagger: Optional[str]
-  gazetteer: Sequence[str] = ()
 
 
 def build(
@@ -95,9 +93,7 @@ class _Tag(beam.DoFn):
     self._tagger = None
     if given.tagger:
       self._tagger = taggers.make(
-        given.tagger,
-        given.gazetteer,
-        find_terms=lambda: _read_terms(self._terms_path),
+        given.tagger, find_terms=lambda: _read_terms(self._terms_path)
       )
 
   def process(self, element: tuple[str, list[sources.Article]]) -> None:

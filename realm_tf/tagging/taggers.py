@@ -1,6 +1,6 @@
 """Opens a tagger of salient spans by the value of --tagger."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -19,24 +19,22 @@ _MOST_WORDPIECES = 25_000_000
 
 def make(
   spec: str,
-  gazetteer: Iterable[str] = (),
   num_workers: int = 1,
   find_terms: Callable[[], terms_lib.Terms] = lambda: terms_lib.find([]),
 ) -> salient_spans.Tagger:
   """Returns the tagger of e.g. 'rules', 'bert:DIR', 'terms' or 'rules+terms'.
 
   Args:
-    gazetteer: Names for 'rules'.
     find_terms: Returns the terms for 'terms'.
   """
   kind, _, name = spec.partition(':')
   if spec == 'terms':
     return terms_tagger.TermsTagger(find_terms())
   if spec.endswith(_TERMS):
-    first = make(spec.removesuffix(_TERMS), gazetteer, num_workers, find_terms)
+    first = make(spec.removesuffix(_TERMS), num_workers, find_terms)
     return terms_tagger.TermsTagger(find_terms(), first)
   if spec == 'rules':
-    return rules_tagger.RulesTagger(gazetteer)
+    return rules_tagger.RulesTagger()
   if kind == 'spacy' and name:
     return salient_spans.SpacyTagger(name, num_workers)
   if kind == 'bert' and name:

@@ -27,7 +27,6 @@ ALL = {
   'inspect_data': ('corpus_dir', 'queries_dir model_dir'),
   'make_blocks': ('input output_dir', 'input vocab_file vocab_text append'),
   'make_queries': ('input corpus_dir output_dir', 'tagger'),
-  'make_world': ('output_dir', 'predictions'),
   'plan_tpu': ('topology=v5e:2x2', ''),
   'pretrain': ('corpus_dir queries_dir run_dir', 'queries_dir'),
   'refresh_index': ('run_dir corpus_dir once=true', 'corpus_dir base'),
@@ -42,5 +41,6 @@ ALL = {
   'train_closed_book': ('corpus_dir queries_dir run_dir', 'queries_dir'),
   'train_path': ('corpus_dir questions init_from run_dir', 'init_from'),
   'train_tagger': ('train output_dir vocab_file', 'train dev vocab_file'),
+  'unpack_demo': ('output_dir', 'predictions'),
   'warm_start': ('corpus_dir questions run_dir', 'negatives_from'),
 }

@@ -23,13 +23,13 @@ launcher.console()
 # Calls two binaries in a fork each: one with a mistake, one that raises.
 _CALLS = """import os
 from bin import launcher
-from realm_tf.world import generation
+from realm_tf.demo import texts
 def broken(*_):
   raise ValueError('A fault.')
-generation.generate = broken
+texts.unpack = broken
 for more in ['--set=no_such=1'], []:
   if not os.fork():
-    os._exit(launcher.call('make_world', ['--output_dir=x', *more]))
+    os._exit(launcher.call('unpack_demo', ['--output_dir=x', *more]))
   print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)"""
 _FREEZES = """import gc, tensorflow
 from bin import launcher

@@ -60,7 +60,7 @@ def _unread_config_cases():
     ('report', [launch_file], f'Found {launch_file}'),
     ('build_index', [launch_file], 'Leave the flag out'),
     ('build_index', [sets], 'reads, index. or lengths.cut_blocks=;'),
-    ('make_world', [sets], 'reads, world.;'),
+    ('unpack_demo', [sets], 'reads, none;'),
     ('evaluate', [sets], 'reads, none; a model has its own config'),
     ('evaluate', [launch_file], 'reads none of it'),
     ('evaluate', ['--queries_dir=.', sets], 'reads, pretraining.masking=; a'),

@@ -19,7 +19,6 @@ def _cases(files):
     yield 'make_blocks', {'input': prefix + missing}, missing
   yield 'make_blocks', {'links': 'both'}, 'links'
   yield 'make_blocks', {'links': 'titles', 'append': files.corpus}, '--links'
-  yield 'make_blocks', {'input': 'world,' + broken}, 'world'
   yield 'make_blocks', {}, f'{broken}:2'
   yield 'make_blocks', {'vocab_file': files.vocabulary}, f'{broken}:2'
   yield 'make_queries', {}, f'{broken}:2'
@@ -33,13 +32,13 @@ def _cases(files):
     yield 'take_out', {'split': wrong}, 'index of an --input'
   yield 'train_tagger', {}, f'{broken}:2'
   yield 'train_tagger', {'init_from': files.model}, '--init_from'
-  yield 'make_world', {'predictions': files.other_predictions}, 'right answer'
+  yield 'unpack_demo', {'predictions': files.other_predictions}, 'right answer'
   yield 'results_table', {}, files.other_run
   sentences = {'queries_dir': files.queries, 'retriever': 'none'}
   yield 'evaluate', sentences, '--retriever=none'
   yield from _report_cases(files)
   yield from _serve_cases(files)
-  yield 'make_world', {'set': 'world.num_cities=many'}, 'many'
+  yield 'warm_start', {'set': 'inverse_cloze.batch_size=many'}, 'many'
   yield 'warm_start', {'run_dir': files.model, 'questions': ''}, 'must be new'
   yield 'train_closed_book', {'run_dir': files.model}, 'must be new'
   yield 'finetune', {'questions': ''}, '--queries_dir and --questions'

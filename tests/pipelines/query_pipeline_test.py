@@ -16,7 +16,6 @@ from realm_tf.records import query_building
 from realm_tf.tagging import taggers
 from tests import tiny
 
-_NAMES = ('A', 'C')
 _IN_CORPUS = sources.Article('a', 'A b c d. In 1999 a b c d e f.', 'a')
 
 
@@ -56,7 +55,7 @@ class QueryPipelineTest(parameterized.TestCase):
         os.path.join(self.directory, 'work'),
         ['--runner=DirectRunner', *options],
       ),
-      query_pipeline.Tagging(self.corpus, tagger, _NAMES),
+      query_pipeline.Tagging(self.corpus, tagger),
       counts,
     )
     return list(queries), counts
@@ -76,9 +75,7 @@ class QueryPipelineTest(parameterized.TestCase):
     self._write_inputs()
     expected, counts = self._tag_here(
       tagger
-      and taggers.make(
-        tagger, _NAMES, find_terms=lambda: taggers.terms_of(self.table)
-      )
+      and taggers.make(tagger, find_terms=lambda: taggers.terms_of(self.table))
     )
     self.assertGreater(len(expected), 30)
     self.assertIn(0, [query.own_block for query in expected])

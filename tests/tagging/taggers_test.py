@@ -15,7 +15,7 @@ from tests import tiny
 
 class MakeTest(parameterized.TestCase):
   def test_rules(self):
-    tagger = taggers.make('rules', gazetteer=['Chad'])
+    tagger = taggers.make('rules')
     self.assertEqual(tagger.tag(['Chad is dry.']), [[(0, 4)]])
 
   @parameterized.parameters(

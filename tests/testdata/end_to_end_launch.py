@@ -53,10 +53,4 @@ CONFIG = config.ExperimentConfig(
     jit_compile=False,
     log_every_steps=2,
   ),
-  world=config.WorldConfig(
-    num_cities=2,
-    num_train_questions=50,
-    num_dev_questions=10,
-    num_test_questions=10,
-  ),
 )

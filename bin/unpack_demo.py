@@ -1,0 +1,62 @@
+r"""Writes the demonstration's articles, sentences and questions as JSONL files.
+
+  python -m bin.unpack_demo --output_dir=/tmp/demo
+  python -m bin.unpack_demo --output_dir=/tmp/changed \
+      --predictions=runs/qa/eval/predictions.jsonl
+
+realm_tf/demo/README.md says what each file has.
+
+With --predictions, the fact of the first right answer to test_questions gets
+another article's value. Files: articles with the change, question (with its new
+answer), and changed.json (with both answers). No training is needed to answer
+it (Appendix C).
+"""
+
+import os
+
+from . import launcher
+from . import path_flags
+
+from realm_tf import errors
+from realm_tf.corpus import json_records
+from realm_tf.demo import texts
+from realm_tf.rundir import json_files
+
+_OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
+_PREDICTIONS = path_flags.existing(
+  'predictions', 'predictions.jsonl of bin.evaluate, to change a fact.'
+)
+
+
+def _change_fact(output_dir):
+  rows = json_records.read_lines(_PREDICTIONS.value)
+  changed = texts.change_fact(
+    str(row.get('id')) for _, row in rows if row.get('exact_match')
+  )
+  if not changed:
+    raise errors.UserError(
+      '--predictions must hold a right answer of one value to one of '
+      f'test_questions. Found none in {_PREDICTIONS.value}. Train longer.'
+    )
+  path = os.path.join(output_dir, '{}').format
+  json_files.write_lines(path('articles.jsonl'), changed.articles)
+  json_files.write_lines(path('question.jsonl'), [changed.question])
+  row = {
+    'question': changed.question['question'],
+    'old_answer': changed.old_answer,
+    'new_answer': changed.question['answers'][0],
+  }
+  json_files.write(path('changed.json'), row)
+
+
+def main(_):
+  output_dir = _OUTPUT_DIR.value
+  if _PREDICTIONS.value:
+    _change_fact(output_dir)
+    return
+  names = texts.unpack(output_dir)
+  print(f'Wrote {", ".join(names)} to {output_dir}.')
+
+
+if __name__ == '__main__':
+  launcher.run(main)

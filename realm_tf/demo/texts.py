@@ -1,0 +1,89 @@
+"""Unpacks the demonstration's texts, and changes one fact of them.
+
+README.md of this folder names the files.
+"""
+
+from collections.abc import Iterable, Iterator
+import json
+import lzma
+import os
+import pathlib
+import re
+from typing import Any, NamedTuple, Optional
+
+import tensorflow as tf
+
+_PACKED = pathlib.Path(__file__).parent
+
+
+class ChangedFact(NamedTuple):
+  """One fact of an article with another value.
+
+  Attributes:
+    articles: All articles, with the change, as JSON objects.
+    question: The question about the fact, with its new answers.
+    old_answer: The answer that the unchanged article has.
+  """
+
+  articles: list[dict[str, Any]]
+  question: dict[str, Any]
+  old_answer: str
+
+
+def unpack(output_dir: str) -> list[str]:
+  """Writes all files to a directory; returns their names."""
+  tf.io.gfile.makedirs(output_dir)
+  names = sorted(path.stem for path in _PACKED.glob('*.jsonl.xz'))
+  for name in names:
+    with tf.io.gfile.GFile(os.path.join(output_dir, name), 'wb') as file:
+      file.write(_unpacked(name))
+  return names
+
+
+def change_fact(rightly_answered: Iterable[str]) -> Optional[ChangedFact]:
+  """Gives an article the value that another article has for the same relation.
+
+  An article states each fact twice. A list, and a value that stands elsewhere
+  in the article, too, cannot be changed without another fact.
+
+  Args:
+    rightly_answered: Ids of test questions, 'KIND/NUMBER/RELATION'; the first
+      whose fact can be changed is taken.
+
+  Returns:
+    None if there is none.
+  """
+  articles = {row['id']: row for row in _rows('articles')}
+  questions = {row['id']: row for row in _rows('test_questions')}
+  for name in filter(questions.__contains__, rightly_answered):
+    asked = questions[name]
+    old = asked['answers'][0]
+    article = articles[asked['gold_id']]
+    text, count = re.subn(_word(old), '\0', article['text'])
+    kind, _, relation = name.split('/')
+    values = (
+      other['answers'][0]
+      for number, other in questions.items()
+      if number.startswith(f'{kind}/') and number.endswith(f'/{relation}')
+    )
+    whole = f'{article["title"]}. {article["text"]}'
+    new = next((v for v in values if not re.search(_word(v), whole)), '')
+    if count == 2 and new and all(old in a for a in asked['answers']):
+      article['text'] = text.replace('\0', new)
+      answers = [answer.replace(old, new) for answer in asked['answers']]
+      question = {**asked, 'answers': answers}
+      return ChangedFact([*articles.values()], question, old)
+  return None
+
+
+def _word(value: str) -> str:
+  """Returns a pattern of the value as whole words."""
+  return rf'(?<!\w){re.escape(value)}(?!\w)'
+
+
+def _rows(name: str) -> Iterator[dict[str, Any]]:
+  return map(json.loads, _unpacked(f'{name}.jsonl').splitlines())
+
+
+def _unpacked(name: str) -> bytes:
+  return lzma.decompress((_PACKED / f'{name}.xz').read_bytes())
