@@ -4,7 +4,7 @@ r"""Writes the demonstration's articles, sentences and questions as JSONL files.
   python -m bin.unpack_demo --output_dir=/tmp/changed \
       --predictions=runs/qa/eval/predictions.jsonl
 
-realm_tf/demo/README.md says what each file has.
+realm_tf/demo/README.md describes the files.
 
 With --predictions, the fact of the first right answer to test_questions gets
 another article's value. Files: articles with the change, question (with its new

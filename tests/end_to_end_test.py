@@ -1,7 +1,7 @@
 """Runs every step of a REALM from the command line, with two crashes.
 
-  world -> corpus, queries -> warm start -> pretrain and refresh -> finetune
-  -> evaluate, answer
+  articles -> corpus, queries -> warm start -> pretrain and refresh
+  -> finetune -> evaluate, answer
 
 The refresher is killed while it writes an index, the trainer after its first
 checkpoint. Both must continue after a restart.
@@ -22,6 +22,8 @@ from tests import processes
 
 _CONFIG = '--config=tests/testdata/end_to_end_launch.py'
 _NUM_STEPS = 30  # As in the config.
+_NUM_COUNTRIES = 250  # The first articles.
+_NUM_QUESTIONS = {'train': 50, 'dev': 10, 'test': 10}
 _TIMEOUT_SECS = 300.0  # A step takes about 10 on two free cores.
 # A folder for each weight, and for each file of questions.
 _EVALUATION = 'test/sparse_0/test_questions'
@@ -59,18 +61,19 @@ class _Pipeline:
     shutil.rmtree(self._directory)
 
   def run(self):
-    world = self.start(
-      'make_world', _CONFIG, f'--output_dir={self.path("world")}'
+    self.start('unpack_demo', f'--output_dir={self.path("world")}').wait(
+      _TIMEOUT_SECS
     )
+    for split, number in _NUM_QUESTIONS.items():
+      self._write_questions(split, number)
     self.start(
       'make_blocks',
-      _CONFIG,
-      '--input=world',
+      f'--input={self.path("world", "articles.jsonl")}',
+      f'--max_articles={_NUM_COUNTRIES}',
       '--vocab_size=1000',
       '--max_block_wordpieces=48',
       f'--output_dir={self.path("corpus")}',
     ).wait(_TIMEOUT_SECS)
-    world.wait(_TIMEOUT_SECS)
     queries = self.start(
       'make_queries',
       f'--input={self.path("world", "articles.jsonl")}',
@@ -87,6 +90,13 @@ class _Pipeline:
     queries.wait(_TIMEOUT_SECS)
     self._pretrain()
     self._answer_questions()
+
+  def _write_questions(self, split, number):
+    """Writes the first questions about countries."""
+    with open(self.path('world', f'{split}_questions.jsonl')) as file:
+      lines = [line for line in file if '"gold_id": "country/' in line]
+    with open(self.path(f'{split}_questions.jsonl'), 'w') as file:
+      file.writelines(lines[:number])
 
   def _pretrain(self):
     trainer = self._start_trainer(f'--init_from={self.path("ict")}')
@@ -152,7 +162,7 @@ class _Pipeline:
       'finetune',
       _CONFIG,
       self._corpus_flag(),
-      f'--questions={self.path("world", "train_questions.jsonl")}',
+      f'--questions={self.path("train_questions.jsonl")}',
       f'--init_from={self.run_dir}',
       f'--run_dir={self.qa_dir}',
     ).wait(_TIMEOUT_SECS)
@@ -160,8 +170,8 @@ class _Pipeline:
       'evaluate',
       self._corpus_flag(),
       f'--model_dir={self.qa_dir}',
-      f'--questions={self.path("world", "dev_questions.jsonl")}',
-      f'--questions={self.path("world", "test_questions.jsonl")}',
+      f'--questions={self.path("dev_questions.jsonl")}',
+      f'--questions={self.path("test_questions.jsonl")}',
       '--sparse_weight=0',
       '--sparse_weight=1',
       f'--output_dir={self.path("test")}',
@@ -232,7 +242,7 @@ class EndToEndTest(absltest.TestCase):
   def test_evaluation_counts_all_questions(self):
     with open(self.pipeline.path(_EVALUATION, 'metrics.json')) as file:
       metrics = json.load(file)
-    questions = _json_lines(self.pipeline.path('world', 'test_questions.jsonl'))
+    questions = _json_lines(self.pipeline.path('test_questions.jsonl'))
     self.assertEqual(metrics['num_questions'], len(questions))
     for name in ('exact_match', 'f1', 'recall@1', 'recall@5'):
       self.assertBetween(metrics[name], 0, 100, name)
@@ -240,7 +250,7 @@ class EndToEndTest(absltest.TestCase):
 
   def test_predictions_are_in_order_and_cut_from_the_evidence(self):
     rows = _json_lines(self.pipeline.path(_EVALUATION, 'predictions.jsonl'))
-    questions = _json_lines(self.pipeline.path('world', 'test_questions.jsonl'))
+    questions = _json_lines(self.pipeline.path('test_questions.jsonl'))
     self.assertEqual(
       [row['question'] for row in rows], [q['question'] for q in questions]
     )

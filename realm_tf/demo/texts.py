@@ -1,6 +1,6 @@
 """Unpacks the demonstration's texts, and changes one fact of them.
 
-README.md of this folder names the files.
+README.md of this folder describes the files.
 """
 
 from collections.abc import Iterable, Iterator
