@@ -17,7 +17,6 @@ has no answer to the others. table1 fine-tunes on all files: exact match.
 
 import gzip
 import json
-import math
 import os
 import pathlib
 import random
@@ -103,12 +102,12 @@ def _recall(ranks: list[int], rank: int, number: int) -> str:
   """Returns recall at a rank with Wilson's interval, in percent."""
   if not number:
     return '-'
-  share = sum(0 < each <= rank for each in ranks) / number
-  z = 1.96**2 / number  # 95 % of a normal distribution.
-  center = (share + z / 2) / (1 + z)
-  half = math.sqrt(share * (1 - share) * z + z * z / 4) / (1 + z)
-  low, high = 100 * (center - half), 100 * (center + half)
-  return f'{100 * share:.1f} ({low:.1f} to {high:.1f})'
+  from scipy import stats  # Takes a second.
+
+  hits = sum(0 < each <= rank for each in ranks)
+  test = stats.binomtest(hits, number)
+  low, high = (100 * end for end in test.proportion_ci(method='wilson'))
+  return f'{100 * hits / number:.1f} ({low:.1f} to {high:.1f})'
 
 
 def stages(

@@ -136,7 +136,7 @@ def stages(
     has_questions=asked,
     resolve=recipe.config,
   )
-  print(own_text_plan.beginning(found, plan, recipe.cores, encoder))
+  print(own_text_plan.beginning(found, plan, encoder))
   work = own_text_stages.Work(
     recipe, plan, start=start, reading=reading, has_questions=asked
   )

@@ -140,6 +140,7 @@ class UnfinishedTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.run_dir = pathlib.Path(self.create_tempdir().full_path)
+    (self.run_dir / '.stages').mkdir()
 
   def _begin(self, action, plan):
     recipe = runner.Recipe(str(self.run_dir))

@@ -14,7 +14,7 @@ from launch import quickstart
 from launch import recipe as recipe_lib
 from launch import runner
 from launch import squad_refusing
-from launch import stage_keys
+from launch import stage_records
 from launch import table1
 from launch import tables
 from realm_tf import errors
@@ -151,7 +151,7 @@ class RecipesTest(parameterized.TestCase):
       overrides = [f'inverse_cloze.query_noise_rate={rate}']
       stage = _tables(rows='realm_best', overrides=overrides)['realm_best']
       keys = dict.fromkeys(stage.needs, '')
-      made.append(stage_keys.made_from(stage, '/run', keys))
+      made.append(stage_records.made_from(stage, '/run', keys))
     self.assertNotEqual(*made)
 
   def test_only_embedders_of_trained_retrievers_keep_their_head(self):

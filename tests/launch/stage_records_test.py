@@ -8,7 +8,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from launch import runner
-from launch import stage_keys
+from launch import stage_records
 from realm_tf import config as config_lib
 from realm_tf import errors
 from tests import source_tree
@@ -48,10 +48,10 @@ def _imported(name):
 def _made_from(text, run_dir):
   recipe = runner.Recipe(run_dir)
   recipe.stage('a', 'make_blocks', input=runner.Input(text))
-  return stage_keys.made_from(recipe.stages['a'], run_dir, {})['--input']
+  return stage_records.made_from(recipe.stages['a'], run_dir, {})['--input']
 
 
-class StageKeysTest(parameterized.TestCase):
+class StageRecordsTest(parameterized.TestCase):
   def test_inputs_are_what_the_binaries_read(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     for name in 'xy':
@@ -72,9 +72,9 @@ class StageKeysTest(parameterized.TestCase):
       with self.assertRaisesRegex(errors.UserError, f'no file .*{name}'):
         key(f'{folder}/{name}')
 
-  @parameterized.parameters(*stage_keys.TRAINERS)
+  @parameterized.parameters(*stage_records.TRAINERS)
   def test_a_trainers_key_has_the_sections_that_its_code_reads(self, binary):
-    known = stage_keys.FIELDS_READ[binary]
+    known = stage_records.FIELDS_READ[binary]
     for name in _imported(f'bin/{binary}.py'):
       if name.startswith(_EXCEPT) and binary != 'pretrain':
         continue
@@ -90,8 +90,8 @@ class StageKeysTest(parameterized.TestCase):
     )
     for field in dataclasses.fields(config_lib.FinetuningConfig):
       if re.search(rf'\.{field.name}\b', code):
-        for binary in stage_keys.TRAINERS:
-          known = stage_keys.FIELDS_READ[binary]
+        for binary in stage_records.TRAINERS:
+          known = stage_records.FIELDS_READ[binary]
           self.assertTrue(
             {'finetuning', f'finetuning.{field.name}'} & {*known},
             f'realm_tf/answering reads finetuning.{field.name}.',
