@@ -182,7 +182,10 @@ def _end(
   line: tqdm.tqdm,
 ) -> None:
   secs = time.monotonic() - ended.begun
-  stage_records.finish(recipe.run_dir, name, plan, seconds=secs)
+  used = sum(worker.secs.value for worker in ended.workers)
+  stage_records.finish(
+    recipe.run_dir, name, plan, seconds=secs, processor_seconds=used
+  )
   line.update()
   if line.disable:
     _say(f'[{name}] {secs:.0f} s')

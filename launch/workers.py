@@ -36,11 +36,18 @@ _CONTEXT = multiprocessing.get_context('forkserver')
 
 
 class Worker:
-  """A binary or function in its own process."""
+  """A binary or function in its own process.
+
+  Attributes:
+    secs: Processor seconds, at the end.
+  """
 
   def __init__(self, run: recipe_lib.Run, log: str, threads: int):
     self.log = log
-    self.process = _CONTEXT.Process(target=_work, args=(run, log, threads))
+    self.secs = _CONTEXT.RawValue('d')
+    self.process = _CONTEXT.Process(
+      target=_work, args=(run, log, threads, self.secs)
+    )
     self.process.start()
 
   def signal(self, number: int) -> None:
@@ -91,7 +98,7 @@ def stop(workers: Iterable[Worker]) -> None:
     worker.process.join(_PATIENCE_SECS)
 
 
-def _work(run, log, threads) -> None:
+def _work(run, log, threads, secs) -> None:
   os.setpgid(0, 0)
   threading.Thread(target=_end_with_runner, daemon=True).start()
   with open(log, 'a') as file:
@@ -102,7 +109,10 @@ def _work(run, log, threads) -> None:
   os.environ.update(dict.fromkeys(_THREADS, str(threads)))
   # Its own lock is a semaphore, which a killed process would leave.
   tqdm.tqdm.set_lock(threading.RLock())
-  _call(*run)
+  try:
+    _call(*run)
+  finally:
+    secs.value = sum(os.times()[:4])  # With its children's.
 
 
 def _end_with_runner() -> None:
