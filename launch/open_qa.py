@@ -5,9 +5,10 @@ r"""The paper's benchmarks: questions of several files on a Wikipedia.
   python -m launch.table1 launch/open_qa.py RUN_DIR/questions/train.jsonl \
       RUN_DIR/questions/NAME_test.jsonl,... RUN_DIR --rows=realm,orqa,bm25
 
-Time: a seed 100 minutes of a core, without the indexes, which an H100 embedded.
+Time: a seed 100 minutes of a core; an H100 embedded most of the indexes.
 Recall@5 of 2,090 questions on 6,514 articles: BM25 14.7, ICT 12.0, REALM 13.5,
-MiniLM 19.5; exact match BM25 2.6, ICT 3.1, REALM 3.4 (docs/results/real_text.md).
+MiniLM 19.5; exact match after table1: BM25 2.6, ICT 3.1, REALM 3.4
+(docs/results/real_text.md).
 
 MODEL is a Hugging Face BERT directory; ARTICLES, an --input of bin.make_blocks,
 are Z and X. QUESTIONS, JSON lines, are e.g. NaturalQuestions-Open,
