@@ -39,7 +39,7 @@ _STAGE_SECS = 12  # Seconds of a stage before and after its work.
 # examples, fewest and most steps, for an imported encoder, which forgets in
 # many steps, and for random weights. With BM25's scores, REALM improved no
 # imported encoder.
-_STAGES: dict[str, tuple[str, int, float, tuple, tuple]] = {
+STAGES: dict[str, tuple[str, int, float, tuple, tuple]] = {
   'embedders': ('blocks', 64, 1.7, (1, 30, 60), (20, 60, 600)),
   'reader': ('sentences', 32, 2.0, (1, 40, 40), (10, 150, 2000)),
   'realm': ('sentences', 16, 35.0, (), (3, 40, 600)),
@@ -164,7 +164,7 @@ def _steps(
   if survey['num_train_questions'] >= _FEWEST_MEASURED:
     examples['questions'] = survey['num_train_questions']
   steps = {}
-  for name, (kind, batch_size, _, imported, random) in _STAGES.items():
+  for name, (kind, batch_size, _, imported, random) in STAGES.items():
     settings = imported if is_imported else random
     if kind in examples and settings:
       passes, fewest, most = settings
@@ -248,7 +248,7 @@ def _seconds(
   """
   result = {}
   for name, number in steps.items():
-    _, batch_size, blocks, *_ = _STAGES[name]
+    _, batch_size, blocks, *_ = STAGES[name]
     if name in _SECTIONS:
       batch_size = getattr(config, _SECTIONS[name]).batch_size
     result[name] = _STAGE_SECS + number * batch_size * blocks * block_secs

@@ -88,20 +88,6 @@ class OwnTextPlanTest(parameterized.TestCase):
       self.assertEqual(steps.pop('embedders'), 1)
     self.assertEqual({*steps}, {'reader', 'span_reader'})
 
-  @parameterized.product(
-    text=(_SMALL, _MIDDLE, _LARGE), questions=(0, 5000), imported=(True, False)
-  )
-  def test_every_config_reads_its_blocks_whole(self, text, questions, imported):
-    config = _plan(text, questions, imported).config
-    lengths = config.lengths
-    body = lengths.block_tokens - 3
-    self.assertGreaterEqual(
-      lengths.joint_tokens, body + lengths.query_tokens + 1
-    )
-    self.assertGreaterEqual(
-      config.finetuning.joint_tokens, body + lengths.question_tokens + 3
-    )
-
   def test_time_follows_from_the_speed_and_the_changed_config(self):
     overrides = [
       'pretraining.optimizer.num_steps=40',
