@@ -252,12 +252,12 @@ def _seconds(
     if name in _SECTIONS:
       batch_size = getattr(config, _SECTIONS[name]).batch_size
     result[name] = _STAGE_SECS + number * batch_size * blocks * block_secs
-  refreshes = -(
-    -steps.get('realm', 0) // config.pretraining.refresh_every_steps
-  )
+  every = config.pretraining.refresh_every_steps
+  refreshes = math.ceil(steps.get('realm', 0) / every)
   # The models before and after the text, the reader's or REALM's, and the
   # page's or, with questions, three of the whole text.
-  embedded = min(num_blocks, _PRACTICE_BLOCKS) * (3 + refreshes)
+  number = 2 + ('reader' in steps) + refreshes
+  embedded = min(num_blocks, _PRACTICE_BLOCKS) * number
   embedded += num_blocks * (3 if 'towers' in steps else 1)
   result['indexes'] = _EMBEDDING * block_secs * embedded
   return result

@@ -1,4 +1,4 @@
-"""RUN_DIR/.stages: what each stage was made from, and whether it is done.
+"""RUN_DIR/.stages: the sources of each stage, and whether it is done.
 
 A stage runs again if something that it is made from has changed: the release,
 binary, flags, the config's fields that the binary reads, the contents of the

@@ -88,7 +88,7 @@ class StageRecordsTest(parameterized.TestCase):
     recipe = runner.Recipe(str(self.folder))
     recipe.stage('a', 'make_blocks', input=runner.Input(str(source)))
     made = stage_records.plans(recipe)['a'].made_from
-    # The same state of a file gives what was remembered.
+    # The same state of a file gives the remembered hash.
     path = self.folder / '.stages' / 'inputs'
     self.assertEqual(f'content {_only_value(path)}', made['--input'])
     path.write_text(path.read_text().replace(_only_value(path), 'known'))
