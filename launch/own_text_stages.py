@@ -38,7 +38,7 @@ class Work(common.Jobs):
     has_questions: bool,
   ):
     self.recipe, self.config, self.start = recipe, plan.config, start
-    self.steps, self.index_secs = plan.steps, plan.index_secs
+    self.steps = plan.steps
     # The encoder is there, since the survey has measured it.
     vocab_file: str = runner.Input(start and f'{start}/vocab.txt')
     self.whole = practice = self._blocks('corpus', reading, vocab_file)
@@ -74,9 +74,7 @@ class Work(common.Jobs):
     )
 
   def _index(self, name: str, model: str, corpus: str) -> runner.Output:
-    return self.index(
-      name, model, at=name, corpus_dir=corpus, cost=self.index_secs
-    )
+    return self.index(name, model, at=name, corpus_dir=corpus)
 
   def learn_text(self) -> None:
     """Lists readers and better embedders, as the text has examples for."""

@@ -6,11 +6,11 @@ Only the process from which stages are forked imports this.
 import contextlib
 import importlib
 
-from . import stage_keys
+from . import stage_records
 from . import workers
 
-_BINARIES = (*stage_keys.FIELDS_READ, 'make_blocks', 'build_index', 'evaluate')
+_MORE = ('make_blocks', 'build_index', 'evaluate')
 
 with contextlib.suppress(Exception):  # The stage that needs it reports it.
   modules = importlib.import_module(f'{workers.BIN}.modules')
-  modules.preload(_BINARIES)
+  modules.preload((*stage_records.FIELDS_READ, *_MORE))

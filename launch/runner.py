@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import sys
+import time
 from typing import Any, Optional
 
 from . import schedule
@@ -76,6 +77,15 @@ def write_parts(output: str, **parts: Any) -> None:
     json.dump(given, file)
 
 
+def in_words(seconds: float) -> str:
+  """Returns e.g. '5 min'."""
+  if seconds < 90:
+    return f'{seconds:.0f} s'
+  if seconds < 5400:
+    return f'{seconds / 60:.0f} min'
+  return f'{seconds / 3600:.1f} h'
+
+
 def main(
   doc: str,
   stages: Callable[..., None],
@@ -93,11 +103,14 @@ def main(
     run_dir: Default of RUN_DIR, the last argument.
   """
   given = vars(_parser(doc, stages, run_dir).parse_args())
+  begun = time.monotonic()
   try:
     with _interruptible():
       recipe = run(stages, **given)
-    if summary and not given['dry_run']:
-      print(summary(recipe.run_dir))
+    if not given['dry_run']:
+      print(f'All took {in_words(time.monotonic() - begun)}.')
+      if summary:
+        print(summary(recipe.run_dir))
   except errors.UserError as error:
     sys.exit(_error(str(error)))
   except KeyboardInterrupt:

@@ -1,6 +1,8 @@
 """RUN_DIR/.stages: the sources of each stage, and whether it is done.
 
-  record + stage -> reason to run it, or ''
+A stage runs again if something that it is made from has changed: the release,
+binary, flags, the config's fields that the binary reads, the contents of the
+user's files, or a needed stage. Its key is a hash of these.
 
 An output is never overwritten: it waits in RUN_DIR/.old until the new one is
 there.
@@ -8,17 +10,57 @@ there.
 
 from collections.abc import Iterator
 import contextlib
+import dataclasses
 import fcntl
+import functools
 import glob
+import hashlib
+import inspect
+import json
 import os
+import pathlib
+import reprlib
 import shutil
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from . import recipe as recipe_lib
-from . import stage_keys
-from . import user_cache
 
+import realm_tf
 from realm_tf import errors
+from realm_tf.config import config_files
+
+_READ_BYTES = 1 << 22
+# Fields that jobs of any model directory read in its config.json.
+_OF_MODELS = (
+  'seed',
+  'model',
+  'lengths',
+  'index',
+  'held_out',
+  'pretraining.pin_index',
+  'pretraining.num_candidates',
+  'pretraining.over_retrieval',
+  'finetuning.num_searched',
+  'finetuning.num_read',
+  'finetuning.null_spans',
+  'finetuning.joint_tokens',
+  'finetuning.read_titles',
+  'finetuning.answer_by',
+  'finetuning.eval_batch_size',
+)
+# Binary -> prefixes of fields; a binary that is missing here reads all.
+FIELDS_READ: dict[recipe_lib.Action, tuple[str, ...]] = {
+  'warm_start': (*_OF_MODELS, 'inverse_cloze'),
+  # `inverse_cloze` changes the sentences of `inverse_cloze_weight`.
+  'pretrain': (*_OF_MODELS, 'pretraining', 'inverse_cloze'),
+  'finetune': (*_OF_MODELS, 'finetuning'),
+  'train_path': (*_OF_MODELS, 'path', 'finetuning'),
+  'train_closed_book': (*_OF_MODELS, 'closed_book'),
+  'train_tagger': (*_OF_MODELS, 'tagger'),
+  'survey': ('model', 'lengths.block_tokens'),
+}
+# Binaries with --resume.
+TRAINERS = [name for name in FIELDS_READ if 'seed' in FIELDS_READ[name]]
 
 
 class Plan(NamedTuple):
@@ -49,10 +91,14 @@ def plans(recipe: recipe_lib.Recipe) -> dict[str, Plan]:
   found: dict[str, Plan] = {}
   keys: dict[str, str] = {}
   ours: tuple[str, ...] = ()
+  folder = os.path.join(recipe.run_dir, '.stages')
+  hashes = read_json(os.path.join(folder, 'inputs'))
+  num_known = len(hashes)
   for name, stage in recipe.stages.items():
-    made = stage_keys.made_from(stage, recipe.run_dir, keys)
-    keys[name] = stage_keys.key(made)
-    if record := read(recipe.run_dir, name):
+    made = made_from(stage, recipe.run_dir, keys, hashes)
+    keys[name] = _hash(json.dumps(made, sort_keys=True))
+    record = read(recipe.run_dir, name)
+    if record:
       ours += (os.path.join(stage.output, ''),)
     # A fine-tuning writes an index where another stage may go on with it.
     elif os.path.lexists(stage.output) and not stage.output.startswith(ours):
@@ -62,6 +108,8 @@ def plans(recipe: recipe_lib.Recipe) -> dict[str, Plan]:
       )
     reason = _reason(record, keys[name], made, stage.output)
     found[name] = Plan(keys[name], made, reason)
+  if len(hashes) > num_known and os.path.isdir(folder):
+    write_json(os.path.join(folder, 'inputs'), hashes)
   return found
 
 
@@ -71,7 +119,7 @@ def is_done(recipe: recipe_lib.Recipe) -> bool:
 
 def read(run_dir: str, name: str) -> dict[str, Any]:
   """Returns a stage's record; an empty one if it never ran."""
-  return user_cache.read_json(_path(run_dir, name))
+  return read_json(_path(run_dir, name))
 
 
 def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:
@@ -81,7 +129,7 @@ def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:
   goes_on = record.get('key') == plan.key and (
     (stage.action == 'build_index' and record['state'] == 'begun')
     or (
-      stage.action in stage_keys.TRAINERS
+      stage.action in TRAINERS
       and os.path.isdir(checkpoints)
       and bool(os.listdir(checkpoints))
     )
@@ -107,21 +155,146 @@ def finish(run_dir: str, name: str, plan: Plan, **measured: float) -> None:
   _remove(_old(run_dir, name))
 
 
+def made_from(
+  stage: recipe_lib.Stage,
+  run_dir: str,
+  keys: dict[str, str],
+  hashes: Optional[dict[str, str]] = None,
+) -> dict[str, Any]:
+  """Returns name -> value of all that the stage is made from.
+
+  Args:
+    keys: Keys of the stages that `stage` needs.
+    hashes: State of a user's files -> hash of their contents; grows.
+  """
+  known = {} if hashes is None else hashes
+  made: dict[str, Any] = {'release': realm_tf.__version__}
+  for who, (action, flags) in zip(('', 'companion '), stage.runs):
+    is_binary = isinstance(action, str)
+    made[f'{who}runs'] = action if is_binary else _function(action)
+    for name, value in flags.items():
+      made[f'{who}--{name}'] = _flag(value, run_dir, known)
+  if stage.config is not None:
+    fields = config_files.flatten(dataclasses.asdict(stage.config))
+    read = FIELDS_READ.get(stage.action, fields)
+    prefixes = tuple(f'{name}.' for name in read)
+    made |= {n: v for n, v in fields.items() if f'{n}.'.startswith(prefixes)}
+  return made | {f'stage {name}': keys[name] for name in sorted(stage.needs)}
+
+
+def read_json(path: str) -> dict[str, Any]:
+  """Returns the object of a JSON file; {} if it is missing or incomplete."""
+  try:
+    with open(path) as file:
+      return json.load(file)
+  except (OSError, ValueError):
+    return {}
+
+
+def write_json(path: str, value: Any) -> None:
+  """Writes a file whole: a reader sees the old one or the new one."""
+  part = f'{path}.{os.getpid()}.part'
+  with open(part, 'w') as file:
+    json.dump(value, file, indent=1)
+  os.replace(part, path)
+
+
 def _reason(
   record: dict[str, Any], key: str, made: dict[str, Any], output: str
 ) -> str:
   if not record:
     return 'new'
   if record['key'] != key:
-    return stage_keys.changes(record['made_from'], made)
+    return _changes(record['made_from'], made)
   if record['state'] != 'done':
     return 'unfinished'
   return '' if os.path.lexists(output) else f'{output} is gone'
 
 
+def _changes(old: dict[str, Any], new: dict[str, Any]) -> str:
+  """Returns the differences of two keys' sources."""
+  names = [n for n in sorted({*old, *new}) if old.get(n) != new.get(n)]
+  if 'release' in names:  # Another one may have other fields.
+    names = ['release']
+  texts = []
+  for name in names:
+    now, before = reprlib.repr(new.get(name)), reprlib.repr(old.get(name))
+    is_stage = name.startswith('stage ')
+    change = ' changed' if is_stage else f' is {now}, was {before}'
+    texts.append(name + change)
+  return '; '.join(texts)
+
+
+def _function(function: recipe_lib.Action) -> str:
+  return f'{function.__name__} {_hash(inspect.getsource(function))}'
+
+
+def _flag(value: Any, run_dir: str, hashes: dict[str, str]) -> Any:
+  """Returns a flag's value, the same if RUN_DIR or a user's file is moved."""
+  if isinstance(value, list):
+    return [_flag(item, run_dir, hashes) for item in value]
+  if isinstance(value, recipe_lib.Input):
+    return value and f'content {_of_input(value, hashes)}'
+  if isinstance(value, str) and f'{value}/'.startswith(f'{run_dir}/'):
+    return os.path.relpath(value, run_dir)
+  return value
+
+
+def _of_input(text: str, hashes: dict[str, str]) -> str:
+  """Returns a hash of a user's files, or the name of no local file.
+
+  A hash is looked up by the files' sizes and times of change, so 100 GB are
+  read once for a run directory.
+  """
+  if '://' in text or text.startswith('tfds:'):
+    return text
+  found: set[pathlib.Path] = set()
+  for part in [text] if os.path.exists(text) else text.split(','):
+    files = set(_files(part))
+    if not files:
+      raise errors.UserError(
+        f'The input {text} must exist. Found no file {part}. Correct the path.'
+      )
+    found |= files
+  states = tuple(
+    (file, file.stat().st_size, file.stat().st_mtime_ns)
+    for file in sorted(found)
+  )
+  state = _hash(repr(states))
+  if state not in hashes:
+    hashes[state] = _of_contents(states)
+  return hashes[state]
+
+
+def _files(item: str) -> Iterator[pathlib.Path]:
+  """Yields the files of a path, a glob, 'hf:DIR' or e.g. 'beir:DIR@SPLIT'."""
+  path = item if os.path.exists(item) else item.partition(':')[2] or item
+  paths = glob.glob(path) or glob.glob(path.partition('@')[0]) or [path]
+  for found in paths:
+    for file in (pathlib.Path(found), *pathlib.Path(found).rglob('*')):
+      if file.is_file():
+        yield file.absolute()
+
+
+@functools.cache  # A plan is made before RUN_DIR, and again in it.
+def _of_contents(states: tuple[tuple[pathlib.Path, int, int], ...]) -> str:
+  root = os.path.commonpath([file for file, *_ in states])
+  digest = hashlib.blake2b(digest_size=16)
+  for path, size, _ in states:
+    digest.update(repr((os.path.relpath(path, root), size)).encode())
+    with open(path, 'rb') as file:
+      while part := file.read(_READ_BYTES):
+        digest.update(part)
+  return digest.hexdigest()
+
+
+def _hash(text: str) -> str:
+  return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
 def _write(run_dir: str, name: str, plan: Plan, **more: Any) -> None:
   record = {'key': plan.key, 'made_from': plan.made_from, **more}
-  user_cache.write_json(_path(run_dir, name), record)
+  write_json(_path(run_dir, name), record)
 
 
 def _path(run_dir: str, name: str) -> str:

@@ -17,9 +17,7 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.index import storage
 from realm_tf.records import block_table
 from realm_tf.records import corpus_update
-from realm_tf.records import inspection
 from realm_tf.records import query_table
-from tests import tiny
 from tests import whole_directories
 
 _VALUES = (None, -1, 10**9, 10**30, 0.5, float('nan'), True, 'x', '٣', [[]], {})
@@ -28,7 +26,10 @@ _DELETED = object()
 
 def _open_corpus(directory):
   table = block_table.BlockTable.open(f'{directory}/corpus')
-  inspection.as_text(inspection.of_corpus(table, 9, 0), colored=False)
+  ids = range(table.num_blocks)
+  for read in (table.titles, table.texts):
+    list(read(ids))
+  table.lengths()
   update = corpus_update.CorpusUpdate(f'{directory}/corpus', ['first'])
   update.write([], f'{directory}/new', source={}, counts=counts_lib.Counts())
 
@@ -37,8 +38,8 @@ def _open_queries(directory):
   table = block_table.BlockTable.open(f'{directory}/corpus')
   queries = query_table.QueryTable.open(f'{directory}/queries')
   queries.fit_corpus(table)
-  report = inspection.of_queries(queries, tiny.TOKENIZER, 9, 0)
-  inspection.as_text(report, colored=False)
+  for number in range(queries.num_queries):
+    queries.query(number)
 
 
 def _open_index(directory):

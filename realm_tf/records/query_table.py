@@ -196,11 +196,3 @@ class QueryTable:
       int(self.own_blocks[i]),
       self._texts.text(i),
     )
-
-  def num_spans(self) -> np.ndarray:
-    """Returns the number of salient spans per query, int32 [num_queries]."""
-    return self._spans.lengths() // 2
-
-  def lengths(self) -> np.ndarray:
-    """Returns the length of each query in wordpieces, int32 [num_queries]."""
-    return self._ids.lengths()

@@ -24,7 +24,6 @@ ALL = {
     'dev_questions init_from reader_init_from',
   ),
   'import_checkpoint': ('source output_dir', 'source vocab_file blocks'),
-  'inspect_data': ('corpus_dir', 'queries_dir model_dir'),
   'make_blocks': ('input output_dir', 'input vocab_file vocab_text append'),
   'make_queries': ('input corpus_dir output_dir', 'tagger'),
   'plan_tpu': ('topology=v5e:2x2', ''),

@@ -34,7 +34,6 @@ class _Waiting:
     self.process = subprocess.Popen(
       [*command, str(folder), str(self.run_dir)],
       cwd=source_tree.ROOT,
-      env={**os.environ, 'XDG_CACHE_HOME': str(folder / 'cache')},
       stdout=subprocess.PIPE,
       stderr=subprocess.PIPE,
       text=True,
@@ -106,10 +105,7 @@ class KilledStagesTest(absltest.TestCase):
     self.assertTrue(waiting.all_ended())
 
   def _run(self, stages):
-    with (
-      absltest.mock.patch.dict(os.environ, XDG_CACHE_HOME=str(self.folder)),
-      contextlib.redirect_stdout(io.StringIO()),
-    ):
+    with contextlib.redirect_stdout(io.StringIO()):
       runner.run(stages, str(self.folder / 'run'))
 
   def test_a_fault_ends_the_run_with_its_last_line(self):
@@ -119,71 +115,13 @@ class KilledStagesTest(absltest.TestCase):
       self._run(lambda x: x.stage('a', jobs.fault, output=runner.OUTPUT))
 
   def test_a_failing_companion_ends_its_stage(self):
-    os.mkfifo(self.folder / 'fifo')
-    fifo = os.open(self.folder / 'fifo', os.O_RDONLY | os.O_NONBLOCK)
-    self.addCleanup(os.close, fifo)
-
-    def stages(recipe):
-      recipe.stage(
-        'a',
-        jobs.wait,
-        companion=(jobs.fault, {'output': runner.OUTPUT}),
-        fifo=str(self.folder / 'fifo'),
-        output=runner.OUTPUT,
-      )
-
+    fifo = self.folder / 'fifo'
+    os.mkfifo(fifo)
+    self.addCleanup(os.close, os.open(fifo, os.O_RDONLY | os.O_NONBLOCK))
+    flags = {'fifo': str(fifo), 'output': runner.OUTPUT}
+    fault = jobs.fault, {'output': runner.OUTPUT}
     with self.assertRaisesRegex(errors.UserError, 'KeyError'):
-      self._run(stages)
-
-
-class UnfinishedTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.run_dir = pathlib.Path(self.create_tempdir().full_path)
-
-  def _begin(self, action, plan):
-    recipe = runner.Recipe(str(self.run_dir))
-    recipe.stage('a', action, run_dir=runner.OUTPUT)
-    return stage_records.begin(str(self.run_dir), recipe.stages['a'], plan)
-
-  def test_a_trainer_goes_on_from_its_checkpoint(self):
-    plan, other = (stage_records.Plan(key, {}, 'new') for key in 'xy')
-    checkpoints = self.run_dir / 'a' / 'checkpoints'
-    self.assertFalse(self._begin('finetune', plan))
-    checkpoints.mkdir(parents=True)
-    self.assertFalse(self._begin('finetune', plan))  # It has none yet.
-    checkpoints.mkdir(parents=True)
-    (checkpoints / 'checkpoint').touch()
-    self.assertTrue(self._begin('finetune', plan))
-    self.assertTrue((checkpoints / 'checkpoint').exists())
-    self.assertFalse(self._begin('finetune', other))  # Other settings.
-    self.assertFalse(checkpoints.exists())
-
-  def test_an_index_goes_on_from_its_shards_unless_it_was_complete(self):
-    plan = stage_records.Plan('x', {}, 'new')
-    self.assertFalse(self._begin('build_index', plan))
-    (self.run_dir / 'a').mkdir()
-    self.assertTrue(self._begin('build_index', plan))
-    self.assertTrue((self.run_dir / 'a').exists())
-    stage_records.finish(str(self.run_dir), 'a', plan)
-    self.assertFalse(self._begin('build_index', plan))
-    self.assertFalse((self.run_dir / 'a').exists())
-
-  def test_an_index_goes_on_where_an_unfinished_training_wrote(self):
-    self._begin('finetune', stage_records.Plan('x', {}, 'new'))
-    (self.run_dir / 'a' / 'index').mkdir(parents=True)
-    recipe = runner.Recipe(str(self.run_dir))
-    model = recipe.stage('a', 'finetune', run_dir=runner.OUTPUT)
-    recipe.stage('b', 'build_index', x=runner.OUTPUT, at=model / 'index')
-    self.assertEqual(stage_records.plans(recipe)['b'].reason, 'new')
-
-  def test_another_binary_begins_with_no_output(self):
-    plan = stage_records.Plan('x', {}, 'new')
-    self._begin('evaluate', plan)
-    (self.run_dir / 'a' / 'checkpoints').mkdir(parents=True)
-    (self.run_dir / 'a' / 'checkpoints' / 'checkpoint').touch()
-    self.assertFalse(self._begin('evaluate', plan))
-    self.assertFalse((self.run_dir / 'a').exists())
+      self._run(lambda x: x.stage('a', jobs.wait, companion=fault, **flags))
 
 
 if __name__ == '__main__':

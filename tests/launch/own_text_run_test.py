@@ -75,9 +75,9 @@ class OwnTextRunTest(absltest.TestCase):
     run_dir = os.path.join(self.create_tempdir().full_path, 'run')
     few = {
       name: (*stage[:3], stage[3] and (1, _STEPS, _STEPS), ())
-      for name, stage in own_text_plan._STAGES.items()
+      for name, stage in own_text_plan.STAGES.items()
     }
-    with mock.patch.dict(own_text_plan._STAGES, few):
+    with mock.patch.dict(own_text_plan.STAGES, few):
       own_text.run(
         articles, run_dir, encoder=self._encoder(), overrides=_OVERRIDES
       )

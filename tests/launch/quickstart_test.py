@@ -4,7 +4,7 @@ from absl.testing import absltest
 
 from launch import quickstart
 from launch import runner
-from launch import stage_keys
+from launch import stage_records
 
 _RUN = 'runs/x'
 
@@ -15,17 +15,17 @@ def _stages(*overrides):
   return recipe.stages
 
 
-def _keys(stages):
-  keys = {}
-  for name, stage in stages.items():
-    made = stage_keys.made_from(stage, _RUN, keys)
-    keys[name] = stage_keys.key(made)
-  return keys
-
-
 def _changed(*overrides):
-  old, new = _keys(_stages()), _keys(_stages(*overrides))
-  return {name for name in old if old[name] != new[name]}
+  """Returns the names of the stages whose sources, or needs, change."""
+  changed = set()
+  for (name, old), new in zip(
+    _stages().items(), _stages(*overrides).values(), strict=True
+  ):
+    keys = dict.fromkeys(old.needs, '')
+    sources = [stage_records.made_from(each, _RUN, keys) for each in (old, new)]
+    if sources[0] != sources[1] or old.needs & changed:
+      changed.add(name)
+  return changed
 
 
 class QuickstartTest(absltest.TestCase):

@@ -14,7 +14,7 @@ from launch import quickstart
 from launch import recipe as recipe_lib
 from launch import runner
 from launch import squad_refusing
-from launch import stage_keys
+from launch import stage_records
 from launch import table1
 from launch import tables
 from realm_tf import errors
@@ -22,6 +22,7 @@ from realm_tf.config import config_files
 from realm_tf.records import whole_blocks
 from tests import forked_binaries
 from tests import source_tree
+from tests.launch import surveys
 
 _CONFIGS = sorted(
   path.name
@@ -70,7 +71,20 @@ class RecipesTest(parameterized.TestCase):
       *_stages(open_qa, '/model', '/wiki', '/nq,/trec', layers=3).values(),
       *_stages(squad_refusing, '/model', '/squad').values(),
       *_stages(table1, *_TABLE1, run_dir=self._finished_run()).values(),
+      *self._own_text(surveys.MIDDLE | surveys.QUESTIONS),
+      *self._own_text(surveys.LARGE | surveys.QUESTIONS, has_encoder=True),
     ]
+
+  def _own_text(self, survey, **flags):
+    listed = surveys.recipe(
+      self.create_tempdir().full_path,
+      survey,
+      {'model': 'qa'},
+      questions='/questions.jsonl',
+      test_questions='/test.jsonl',
+      **flags,
+    )
+    return listed.stages.values()
 
   def test_the_binaries_accept_all_flags(self):
     cases = {}
@@ -151,7 +165,7 @@ class RecipesTest(parameterized.TestCase):
       overrides = [f'inverse_cloze.query_noise_rate={rate}']
       stage = _tables(rows='realm_best', overrides=overrides)['realm_best']
       keys = dict.fromkeys(stage.needs, '')
-      made.append(stage_keys.made_from(stage, '/run', keys))
+      made.append(stage_records.made_from(stage, '/run', keys))
     self.assertNotEqual(*made)
 
   def test_only_embedders_of_trained_retrievers_keep_their_head(self):

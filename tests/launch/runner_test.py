@@ -35,11 +35,6 @@ class RunnerTest(parameterized.TestCase):
     self.source = self.folder / 'source'
     self.source.write_text('x')
     self.run_dir = self.folder / 'run'
-    self.enter_context(
-      absltest.mock.patch.dict(
-        os.environ, XDG_CACHE_HOME=str(self.folder / 'cache')
-      )
-    )
 
   def _run(self, stages, *positional, **flags):
     with contextlib.redirect_stdout(io.StringIO()) as printed:

@@ -1,4 +1,10 @@
-"""Fields of survey.json for a small, a middle and a large text."""
+"""Surveys of a small, a middle and a large text, and their recipes."""
+
+import json
+import pathlib
+
+from launch import own_text
+from launch import runner
 
 # 20 articles of 27 words: 20 * 27 = 540 words.
 SMALL = {
@@ -28,3 +34,30 @@ LARGE = MIDDLE | {
   'num_sentences': 2_000_000,
   'num_recurring': 1_500_000,
 }
+QUESTIONS = {'num_train_questions': 900, 'num_held_out_questions': 100}
+
+_CHOICE = {
+  'model': 'after',
+  'retriever': 'model',
+  'sparse_weight': 1.0,
+  'reads_qa': False,
+  'text': 'The figures.',
+}
+
+
+def recipe(folder, survey, choice=(), *, has_encoder=False, **flags):
+  """Lists all stages of own_text; the survey and the choice are there.
+
+  `folder` becomes the run's directory. Its folder `encoder` is a model
+  directory, as far as a recipe looks into it.
+  """
+  folder = pathlib.Path(folder)
+  for name in ('survey', 'encoder/params'):
+    (folder / name).mkdir(parents=True)
+  (folder / 'survey/survey.json').write_text(json.dumps(survey))
+  (folder / 'choice.json').write_text(json.dumps(_CHOICE | dict(choice)))
+  if has_encoder:
+    flags['encoder'] = str(folder / 'encoder')
+  listed = runner.Recipe(str(folder))
+  own_text.stages(listed, '/articles.jsonl', **flags)
+  return listed

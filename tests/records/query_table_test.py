@@ -37,7 +37,6 @@ class QueryTableTest(absltest.TestCase):
     self.assertEqual((first.own_block, first.text), (7, 'Zürich 1969'))
     self.assertEqual(second.spans.tolist(), [[1, 2]])
     self.assertEqual(table.own_blocks.tolist(), [7, -1])
-    self.assertEqual(table.lengths().tolist(), [3, 2])
 
   def test_drops_and_counts_long_spans_and_queries_without_a_span(self):
     table = self._write(

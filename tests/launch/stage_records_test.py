@@ -1,4 +1,4 @@
-"""Tests that a key has all fields of the config that its binary reads."""
+"""Tests for launch.stage_records: keys, and stages that go on."""
 
 import dataclasses
 import pathlib
@@ -8,7 +8,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from launch import runner
-from launch import stage_keys
+from launch import stage_records
 from realm_tf import config as config_lib
 from realm_tf import errors
 from tests import source_tree
@@ -48,12 +48,21 @@ def _imported(name):
 def _made_from(text, run_dir):
   recipe = runner.Recipe(run_dir)
   recipe.stage('a', 'make_blocks', input=runner.Input(text))
-  return stage_keys.made_from(recipe.stages['a'], run_dir, {})['--input']
+  return stage_records.made_from(recipe.stages['a'], run_dir, {})['--input']
 
 
-class StageKeysTest(parameterized.TestCase):
+def _only_value(path):
+  (value,) = stage_records.read_json(path).values()
+  return value
+
+
+class StageRecordsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
   def test_inputs_are_what_the_binaries_read(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
+    folder = self.folder
     for name in 'xy':
       (folder / name).mkdir()
       (folder / name / 'corpus').write_text(name)
@@ -72,9 +81,60 @@ class StageKeysTest(parameterized.TestCase):
       with self.assertRaisesRegex(errors.UserError, f'no file .*{name}'):
         key(f'{folder}/{name}')
 
-  @parameterized.parameters(*stage_keys.TRAINERS)
+  def test_a_run_directory_remembers_the_contents_of_inputs(self):
+    source = self.folder / 'source'
+    source.write_text('x')
+    (self.folder / '.stages').mkdir()
+    recipe = runner.Recipe(str(self.folder))
+    recipe.stage('a', 'make_blocks', input=runner.Input(str(source)))
+    made = stage_records.plans(recipe)['a'].made_from
+    # The same state of a file gives the remembered hash.
+    path = self.folder / '.stages' / 'inputs'
+    self.assertEqual(f'content {_only_value(path)}', made['--input'])
+    path.write_text(path.read_text().replace(_only_value(path), 'known'))
+    made = stage_records.plans(recipe)['a'].made_from
+    self.assertEqual(made['--input'], 'content known')
+
+  @parameterized.parameters(
+    # Binary, a path of its output, whether it ended and has other settings,
+    # whether it goes on.
+    ('finetune', 'checkpoints/one', False, False, True),
+    ('finetune', 'checkpoints/one', False, True, False),
+    ('finetune', 'checkpoints', False, False, False),  # It has none yet.
+    ('build_index', 'shard', False, False, True),
+    ('build_index', 'shard', True, False, False),
+    ('evaluate', 'checkpoints/one', False, False, False),
+  )
+  def test_an_unfinished_stage_goes_on(
+    self, binary, path, is_done, is_other, goes_on
+  ):
+    run_dir = str(self.folder)
+    (self.folder / '.stages').mkdir()
+    recipe = runner.Recipe(run_dir)
+    recipe.stage('a', binary, run_dir=runner.OUTPUT)
+    plan = stage_records.Plan('x', {}, 'new')
+    self.assertFalse(stage_records.begin(run_dir, recipe.stages['a'], plan))
+    (self.folder / 'a' / path).mkdir(parents=True)
+    if is_done:
+      stage_records.finish(run_dir, 'a', plan)
+    plan = plan._replace(key='y' if is_other else 'x')
+    found = stage_records.begin(run_dir, recipe.stages['a'], plan)
+    self.assertEqual(found, goes_on)
+    self.assertEqual((self.folder / 'a').exists(), goes_on)
+
+  def test_an_index_goes_on_where_an_unfinished_training_wrote(self):
+    (self.folder / '.stages').mkdir()
+    recipe = runner.Recipe(str(self.folder))
+    model = recipe.stage('a', 'finetune', run_dir=runner.OUTPUT)
+    recipe.stage('b', 'build_index', x=runner.OUTPUT, at=model / 'index')
+    plan = stage_records.Plan('x', {}, 'new')
+    stage_records.begin(recipe.run_dir, recipe.stages['a'], plan)
+    (self.folder / 'a' / 'index').mkdir(parents=True)
+    self.assertEqual(stage_records.plans(recipe)['b'].reason, 'new')
+
+  @parameterized.parameters(*stage_records.TRAINERS)
   def test_a_trainers_key_has_the_sections_that_its_code_reads(self, binary):
-    known = stage_keys.FIELDS_READ[binary]
+    known = stage_records.FIELDS_READ[binary]
     for name in _imported(f'bin/{binary}.py'):
       if name.startswith(_EXCEPT) and binary != 'pretrain':
         continue
@@ -90,8 +150,8 @@ class StageKeysTest(parameterized.TestCase):
     )
     for field in dataclasses.fields(config_lib.FinetuningConfig):
       if re.search(rf'\.{field.name}\b', code):
-        for binary in stage_keys.TRAINERS:
-          known = stage_keys.FIELDS_READ[binary]
+        for binary in stage_records.TRAINERS:
+          known = stage_records.FIELDS_READ[binary]
           self.assertTrue(
             {'finetuning', f'finetuning.{field.name}'} & {*known},
             f'realm_tf/answering reads finetuning.{field.name}.',
