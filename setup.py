@@ -57,7 +57,6 @@ setuptools.setup(
     'absl-py>=1.4,<3',
     'bm25s>=0.3,<0.4',
     'granian>=2.8,<3',
-    'httptools>=0.6.3,<1',
     'jinja2>=3.1,<4',
     'markupsafe>=3,<4',
     'matplotlib>=3.10,<4',
@@ -65,7 +64,6 @@ setuptools.setup(
     'mwparserfromhell>=0.7,<0.8',
     'mwxml>=0.3.8,<0.4',
     'numpy>=2,<3',
-    'orjson>=3.10,<4',
     'prometheus_client>=0.22,<1',
     'PyStemmer>=3,<4',
     'pyarrow>=20',
@@ -85,14 +83,11 @@ setuptools.setup(
     'tf-keras>=2.20,<2.21',
     'tf-models-official>=2.20,<2.21',
     'tqdm>=4.66,<5',
-    'uvicorn>=0.54,<0.55',
-    'uvloop>=0.21,<1',
   ],
   extras_require={
     'beam': ['apache-beam>=2.77,<3'],
     'dask': ['apache-beam>=2.77,<3', 'dask[distributed]>=2026.1'],
     'faiss': ['faiss-cpu>=1.15,<1.16'],
-    'grpc': ['grpcio>=1.74,<2', 'tensorflow-serving-api>=2.20,<2.21'],
     'milvus': ['pymilvus[milvus-lite]>=3,<4'],
     'openvino': ['openvino>=2026.4,<2027'],
     'test': [
@@ -108,7 +103,6 @@ setuptools.setup(
       'pytest-xdist>=3.8,<4',
       'pytrec-eval-terrier>=0.5,<0.6',
       'ruff>=0.17,<0.18',
-      'tensorflow-serving-api>=2.20,<2.21',
     ],
   },
 )

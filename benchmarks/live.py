@@ -159,7 +159,7 @@ def _repeated(log: str, num_blocks: int) -> Iterator[str]:
   from realm_tf import config as config_lib
   from realm_tf.answering import loading
   from realm_tf.index import searchers
-  from realm_tf.live import document_log
+  from realm_tf.live import changes
   from realm_tf.live import edited_corpus
   from realm_tf.serving import served_model
   from realm_tf.serving import service as service_lib
@@ -184,7 +184,7 @@ def _repeated(log: str, num_blocks: int) -> Iterator[str]:
   fingerprint = edits.table.manifest['corpus_fingerprint']
   service = service_lib.Service(
     threads.live(served_model.ServedModel(answerer, edits)),
-    log=document_log.DocumentLog(log, fingerprint),
+    log=changes.DocumentLog(log, fingerprint),
   )
   with threads.run(service) as running:
     yield f'http://127.0.0.1:{running.client.port}/'

@@ -26,7 +26,6 @@ from absl import flags
 from benchmarks import printing
 from benchmarks import running_server
 from realm_tf.live import changes
-from realm_tf.live import document_log
 from realm_tf.records import block_table
 
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Model.', required=True)
@@ -70,9 +69,9 @@ def _send_until_killed(url: str, documents: Documents, number: int):
 
 
 def _in_log(path: str, fingerprint: str) -> Documents:
-  log = document_log.DocumentLog(path, fingerprint)
+  log = changes.DocumentLog(path, fingerprint)
+  found = log.in_force().add
   log.close()
-  found = changes.in_force(log.changes).add
   return {each.article_id: each.text for each in found}
 
 

@@ -13,7 +13,7 @@ CLIENTS = 8
 
 
 class Server:
-  """A running bin.serve; `grpc_url` exists with --grpc_port.
+  """A running bin.serve.
 
   Without a `corpus_dir`, `model_dir` is a recipe's.
   """
@@ -30,8 +30,6 @@ class Server:
       text=True,
     )
     for line in self._process.stdout:
-      if line.startswith('Serving gRPC at port'):
-        self.grpc_url = f'grpc://127.0.0.1:{line.split()[4].rstrip(".")}'
       if line.startswith('Serving at'):
         self.url = line.split()[2]
         break

@@ -4,9 +4,9 @@ r"""The server under load: queries per second, p50, p99, memory.
       --questions=runs/world/test_questions.jsonl
 
 1, 8 and 32 clients in another process ask over loopback without a pause, one
-question per request, with and without batching, over REST and gRPC alternately.
-The peer is a bare call of the Answerer with a batch of the number of clients.
-Memory is the server's after 10,000 more requests. gRPC needs `realm_tf[grpc]`.
+question per request, with and without batching. The peer is a bare call of the
+Answerer with a batch of the number of clients. Memory is the server's after
+10,000 more requests.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from urllib import parse
 
 from absl import app
 from absl import flags
@@ -80,22 +79,17 @@ def _rows(
   bare = _bare(model_dir, corpus_dir, questions, requests)
   for name, batch_size in (('batching', None), ('one by one', 1)):
     flags_of = [f'--batch_size={batch_size}'] if batch_size else []
-    server = running_server.Server(
-      model_dir, corpus_dir, '--grpc_port=0', *flags_of
-    )
-    urls = {name: server.url, f'{name}, gRPC': server.grpc_url}
-    for url in urls.values():
-      # The first requests are slower: threads start, files are read.
-      _load(url, questions_file, 8, min(requests, 4 * len(questions)))
+    server = running_server.Server(model_dir, corpus_dir, *flags_of)
+    # The first requests are slower: threads start, files are read.
+    first = min(requests, 4 * len(questions))
+    _load(server.url, questions_file, 8, first)
     for clients in _CLIENTS:
-      turns = [
-        [_load(url, questions_file, clients, requests) for url in urls.values()]
+      loads = [
+        _load(server.url, questions_file, clients, requests)
         for _ in range(1 if _QUICK.value else 3)
       ]
-      for case, loads in zip(urls, zip(*turns, strict=True), strict=True):
-        yield _row(f'{case}, {clients} clients', loads, bare[clients])
+      yield _row(f'{name}, {clients} clients', loads, bare[clients])
     if batch_size is None:
-      yield _same_row(server, questions)
       yield _memory_row(server, questions_file)
     server.close()
 
@@ -111,24 +105,6 @@ def _row(case: str, loads: Sequence[dict], bare: float) -> dict:
     p99_ms=ours['p99_ms'],
     client_cpu_ms=ours['cpu_ms'],
     failed=sum(load['failed'] for load in loads),
-  )
-
-
-def _same_row(server: running_server.Server, questions: Sequence[str]) -> dict:
-  """Compares the answers of both protocols."""
-  answers = []
-  for url in (server.url, server.grpc_url):
-    parsed = parse.urlparse(url)
-    client = serve_clients.CLIENTS[parsed.scheme](parsed.netloc)
-    answers.append(
-      [client.answer(client.ask(client.request(q))) for q in questions[:500]]
-    )
-    client.close()
-  pairs = list(zip(*answers, strict=True))
-  return printing.row(
-    'same answers by REST and gRPC, share of questions',
-    sum(rest[0] == rpc[0] for rest, rpc in pairs) / len(pairs),
-    probability_difference=max(abs(a[1] - b[1]) for a, b in pairs),
   )
 
 

@@ -50,9 +50,10 @@ def _publish(source: str, model_dir: str, step: int) -> None:
 
 
 def _answers(url: str, questions: list[str]) -> list[str]:
-  body = json.dumps({'inputs': questions}).encode()
+  body = json.dumps({'instances': questions}).encode()
   with urllib.request.urlopen(url + serve_clients.PATH[1:], body) as reply:
-    return json.load(reply)['outputs']['answers']
+    predictions = json.load(reply)['predictions']
+  return [each['answers'] for each in predictions]
 
 
 def _rows(

@@ -1,4 +1,4 @@
-r"""Serves answers: TensorFlow Serving's REST and gRPC APIs, and a web page.
+r"""Serves answers over HTTP, and a web page.
 
   python -m bin.serve --model_dir=runs/qa --corpus_dir=runs/corpus
   curl localhost:8501/v1/models/realm:predict \
@@ -16,22 +16,16 @@ from . import path_flags
 from absl import flags
 
 from realm_tf.answering import masked_sentence
+from realm_tf.live import changes
 from realm_tf.live import corpus_watch
-from realm_tf.live import document_log
 from realm_tf.records import block_table
 from realm_tf.serving import http_server
-from realm_tf.serving import metrics as metrics_lib
-from realm_tf.serving import quiet_log
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
-from realm_tf.serving import uvicorn_server
 
 _HOST = flags.DEFINE_string('host', '127.0.0.1', 'Address to listen on.')
 _PORT = flags.DEFINE_integer(
   'port', 8501, 'Port to listen on; 0 for any.', 0, 65535
-)
-_GRPC_PORT = flags.DEFINE_integer(
-  'grpc_port', None, 'Port of gRPC; 0 for any. By default no gRPC.', 0, 65535
 )
 _TOP_K = flags.DEFINE_integer(
   'top_k', None, 'Most blocks shown per answer; by default all read.', 1
@@ -71,30 +65,19 @@ def _open_log():
   if not _DOCUMENTS_LOG.value:
     return None
   manifest = block_table.read_manifest(corpus_flags.CORPUS_DIR.value)
-  return document_log.DocumentLog(
+  return changes.DocumentLog(
     _DOCUMENTS_LOG.value, manifest['corpus_fingerprint']
   )
-
-
-def _open_grpc():
-  """Listens at --grpc_port, if given."""
-  if _GRPC_PORT.value is None:
-    return None
-  from realm_tf.serving import grpc_server  # gRPC is an optional install.
-
-  return grpc_server.Server(_HOST.value, _GRPC_PORT.value)
 
 
 def main(_):
   corpus_dir = corpus_flags.CORPUS_DIR.value
   settings = page_flags.settings()
   log = _open_log()
-  listener = uvicorn_server.listen(_HOST.value, _PORT.value)
-  rpc = _open_grpc()
+  listener = http_server.listen(_HOST.value, _PORT.value)
   completer = None
   if _PRETRAINED_DIR.value:
     completer = masked_sentence.load(_PRETRAINED_DIR.value, corpus_dir)
-  metrics = metrics_lib.Metrics()
   live = served_model.live(
     answer_flags.MODEL_DIR.value,
     corpus_dir,
@@ -107,7 +90,6 @@ def main(_):
     live,
     log=log,
     completer=completer,
-    metrics=metrics,
     top_k=_TOP_K.value,
     batch_size=_BATCH_SIZE.value,
     queue_size=_QUEUE_SIZE.value,
@@ -119,16 +101,12 @@ def main(_):
       service.writer, corpus_dir, _WATCH_CORPUS.value
     )
     watch.watch(_POLL_SECS.value)
-  if rpc:
-    rpc.start(service, settings)
-    print(f'Serving gRPC at port {rpc.port}.', flush=True)
   host, port = listener.getsockname()[:2]
   print(f'Serving at http://{host}:{port}/ until Ctrl-C.', flush=True)
-  quiet_log.install(metrics)
   app = http_server.make_app(service, settings)
-  uvicorn_server.Server(app, metrics).serve_on(listener)
-  for closed in filter(None, (rpc, watch)):
-    closed.close()
+  http_server.Server(app, listener).run()
+  if watch:
+    watch.close()
   service.close()
   print('Served all requests.')
 

@@ -21,7 +21,7 @@ _ADAPTERS = {
   'apache_beam': ['realm_tf/pipelines/'],
   'bm25s': ['realm_tf/retrieval/bm25.py'],
   'faiss': ['realm_tf/index/faiss_searcher.py'],
-  'grpc': ['realm_tf/serving/grpc_server.py'],
+  'granian': ['realm_tf/serving/http_server.py'],
   'jax': ['realm_tf/planning/compiler_process.py'],
   'jinja2': ['realm_tf/reporting/templates.py'],
   'libtpu': ['realm_tf/planning/compiler_process.py'],
@@ -34,7 +34,6 @@ _ADAPTERS = {
   ],
   'openvino': ['realm_tf/modeling/openvino_encoder.py'],
   'orbit': ['realm_tf/training/'],
-  'orjson': ['realm_tf/serving/http_server.py'],
   'pyarrow': ['realm_tf/corpus/arrow_records.py'],
   'pymilvus': ['realm_tf/index/milvus_searcher.py'],
   'regex': ['realm_tf/text/timed_pattern.py'],
@@ -44,18 +43,12 @@ _ADAPTERS = {
   'starlette': ['realm_tf/serving/http_server.py'],
   'tensorflow_datasets': ['realm_tf/corpus/datasets.py'],
   'tensorflow_hub': [],
-  'tensorflow_serving': ['realm_tf/serving/grpc_server.py'],
   'tensorflow_text': [
     'realm_tf/text/sentencepieces.py',
     'realm_tf/text/string_tensors.py',
     'realm_tf/text/vocabulary_learning.py',
     'realm_tf/text/wordpiece.py',
   ],
-  'uvicorn': [
-    'realm_tf/serving/http_connection.py',
-    'realm_tf/serving/uvicorn_server.py',
-  ],
-  'uvloop': ['realm_tf/serving/uvicorn_server.py'],
 }
 _INSTEAD_OF = {
   'keras': 'tf_keras: official and orbit are Keras 2, and a Keras 3 model '

@@ -1,7 +1,31 @@
-"""Changes to a served corpus: new texts of blocks, and documents."""
+"""Changes to a served corpus, and the database that keeps them on disk.
+
+The database has the documents and removals in force, so it never has to be
+shortened. SQLite flushes its write-ahead log before `write` returns: after a
+kill or on a full disk, a change is there as a whole or not at all.
+"""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Optional
+import os
+import sqlite3
+from typing import Any, NamedTuple, Optional
+
+from realm_tf import errors
+from realm_tf import input_files
+
+# Documents and removals in the order of their last change; a removed one has
+# no text. `corpus` has one row.
+_TABLES = """
+  PRAGMA locking_mode = EXCLUSIVE;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  BEGIN IMMEDIATE;
+  CREATE TABLE IF NOT EXISTS corpus (fingerprint TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS documents (
+    article_id TEXT NOT NULL UNIQUE, title TEXT, text TEXT);
+  COMMIT;
+"""
+_PUT = 'INSERT OR REPLACE INTO documents VALUES (?, ?, ?)'
 
 
 class Document(NamedTuple):
@@ -30,15 +54,102 @@ class Edit(NamedTuple):
   text: Optional[str]
 
 
-def in_force(changes: Iterable[Change]) -> Change:
-  """Returns one change with the effect of all changes, made in their order."""
-  documents: dict[str, Document] = {}
-  removed: dict[str, None] = {}
-  for change in changes:
-    for article_id in change.remove:
-      documents.pop(article_id, None)
-      removed[article_id] = None
-    for document in change.add:
-      documents.pop(document.article_id, None)
-      documents[document.article_id] = document
-  return Change([*documents.values()], [*removed])
+class DocumentLog:
+  """The changes to one corpus in a local file, which one server may use.
+
+  Raises:
+    UserError: The file is not a log of this corpus, or another server uses it.
+  """
+
+  def __init__(self, path: str, corpus_fingerprint: str):
+    if kind := input_files.kind(path):
+      raise errors.UserError(
+        f'--documents_log must be a file. Found {kind} ({path}). Name another '
+        'file.'
+      )
+    try:
+      self._database = sqlite3.connect(
+        os.path.realpath(path),
+        timeout=0,
+        isolation_level=None,
+        check_same_thread=False,
+      )
+      try:
+        self._open(path, corpus_fingerprint)
+      except BaseException:
+        self._database.close()
+        raise
+    except sqlite3.Error as error:
+      raise _refusal(path, error) from error
+
+  def _open(self, path: str, corpus_fingerprint: str) -> None:
+    execute = self._database.execute
+    self._database.executescript(_TABLES)
+    ((damage,), *_) = execute('PRAGMA quick_check')
+    if damage != 'ok':
+      raise sqlite3.DatabaseError(damage)
+    found = execute('SELECT fingerprint FROM corpus').fetchone()
+    if found is None:
+      execute('INSERT INTO corpus VALUES (?)', [corpus_fingerprint])
+    elif found[0] != corpus_fingerprint:
+      raise errors.UserError(
+        f'{path} must contain changes to corpus {corpus_fingerprint[:12]}. '
+        f'Found corpus {found[0][:12]}. Name another file, or remove it.'
+      )
+
+  def in_force(self) -> Change:
+    """Returns one change with the effect of all changes."""
+    rows = self._database.execute('SELECT * FROM documents ORDER BY rowid')
+    documents = [Document(*row) for row in rows]
+    return Change(
+      [each for each in documents if each.text is not None],
+      [each.article_id for each in documents if each.text is None],
+    )
+
+  def write(self, changes: Iterable[Change]) -> None:
+    """Writes and flushes all changes, or none of them and raises OSError."""
+    rows: list[tuple[Any, ...]] = []
+    for change in changes:
+      rows += [(article_id, None, None) for article_id in change.remove]
+      rows += change.add
+    self._transact(_PUT, rows)
+
+  def forget(self, removed: Iterable[str]) -> None:
+    """Drops removals of ids that the corpus itself does not have."""
+    self._transact(
+      'DELETE FROM documents WHERE article_id = ? AND text IS NULL',
+      [(article_id,) for article_id in removed],
+    )
+
+  def close(self) -> None:
+    self._database.close()
+
+  def _transact(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    try:
+      # A commit that fails leaves the transaction open; `with` ends it.
+      with self._database:
+        self._database.execute('BEGIN IMMEDIATE')
+        self._database.executemany(statement, rows)
+    except sqlite3.Error as error:
+      raise OSError(str(error)) from error
+
+
+def _refusal(path: str, error: sqlite3.Error) -> errors.UserError:
+  """Returns the error of a file that cannot be opened."""
+  advice = 'Name another file.'
+  if 'locked' in str(error):
+    must, advice = (
+      'a file that no other server uses',
+      'Stop the other server, or name another file.',
+    )
+  elif 'not a database' in str(error):
+    must, advice = (
+      'a database of this server',
+      'Name a new file. An older log is converted by sending each line of '
+      f"`tail -n +3 {path} | jq -c '{{add, remove}}'` to POST /api/documents.",
+    )
+  else:
+    must = 'an undamaged local file that can be written'
+  return errors.UserError(
+    f'--documents_log must be {must}. Found: {error} ({path}). {advice}'
+  )

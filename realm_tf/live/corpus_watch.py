@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.live import changes as changes_lib
-from realm_tf.live import watcher
+from realm_tf.live import threads
 from realm_tf.live import writer as writer_lib
 from realm_tf.records import block_table
 from realm_tf.records import null_block
@@ -80,14 +80,14 @@ class CorpusWatch:
     self._writer = writer
     self._corpus_dir, self._watched_dir = corpus_dir, watched_dir
     self._is_closed = False
-    self._watcher: Optional[watcher.Watcher] = None
+    self._watcher: Optional[threads.Watcher] = None
     self._swap: hot_swap.HotSwap[str, Articles] = hot_swap.HotSwap(
       self._newest, self._follow
     )
 
   def watch(self, poll_secs: float) -> None:
     """Starts a thread that calls `check` every `poll_secs` until `close`."""
-    self._watcher = watcher.Watcher(self.check, poll_secs)
+    self._watcher = threads.Watcher(self.check, poll_secs)
 
   def check(self) -> bool:
     """Applies a newer corpus in this thread; returns whether there is one."""

@@ -5,7 +5,7 @@ answers follow without any training. Documents are cut as bin.make_blocks cuts
 articles; their blocks get ids after the ids of the corpus.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
 from typing import NamedTuple, Optional, cast
 
@@ -14,12 +14,13 @@ import numpy as np
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
 from realm_tf.index import block_embeddings
+from realm_tf.index import brute_force
 from realm_tf.index import embed_backend
 from realm_tf.index import model_files
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.live import changes as changes_lib
-from realm_tf.live import edited_table
-from realm_tf.live import live_search
 from realm_tf.records import block_table
+from realm_tf.text import wordpiece
 
 _BATCH_WORDPIECES = 4096
 
@@ -57,12 +58,10 @@ class EditedCorpus:
       loaded.model, special_ids, config.index
     )()
     self._loaded = loaded
-    self._search = live_search.LiveSearch(
-      loaded.index.searcher, loaded.table.num_blocks
-    )
+    self._search = LiveSearch(loaded.index.searcher, loaded.table.num_blocks)
     self._block_ids: dict[str, np.ndarray] = {}  # By id in `documents`.
     self._gone: set[int] = set()  # Blocks of `removed`.
-    self.table = edited_table.EditedTable(loaded.table, loaded.tokenizer)
+    self.table = EditedTable(loaded.table, loaded.tokenizer)
     # `EditedTable` has every method of `BlockTable` that its users call.
     self._as_table = cast(block_table.BlockTable, self.table)
     self.documents: dict[str, changes_lib.Document] = {}
@@ -200,3 +199,199 @@ class EditedCorpus:
       self._lengths,
       batch_size=max(1, _BATCH_WORDPIECES // self._lengths.block_tokens),
     )
+
+
+class EditedTable:
+  """The part of a `BlockTable` that answering uses, with changes.
+
+  Attributes:
+    changed: Block id -> new text, for blocks of the corpus.
+    num_blocks: Number of ids in use so far, with removed blocks; no id is used
+      twice.
+  """
+
+  def __init__(
+    self, table: block_table.BlockTable, tokenizer: wordpiece.WordpieceTokenizer
+  ):
+    self._table = table
+    self._tokenizer = tokenizer
+    self._body_ids: dict[int, np.ndarray] = {}  # By id in `changed`.
+    self._added: dict[int, blocks_lib.Block] = {}
+    self.changed: dict[int, str] = {}
+    self.num_blocks = table.num_blocks
+    self.manifest = table.manifest
+
+  def append(self, blocks: Iterable[blocks_lib.Block]) -> np.ndarray:
+    """Adds blocks; returns their ids, int64 [n]."""
+    start = self.num_blocks
+    added = dict(enumerate(blocks, start))
+    self._added.update(added)
+    self.num_blocks += len(added)
+    return np.arange(start, self.num_blocks)
+
+  def remove(self, ids: Iterable[int]) -> None:
+    """Frees added blocks; a later read of them fails."""
+    for block_id in ids:
+      del self._added[int(block_id)]
+
+  def change(self, block_id: int, text: Optional[str]) -> None:
+    """Changes the text of a block of the corpus; None restores its own."""
+    if text is None:
+      self.changed.pop(block_id, None)
+      self._body_ids.pop(block_id, None)
+    else:
+      (self._body_ids[block_id],) = self._tokenizer.token_ids_batch([text])
+      self.changed[block_id] = text
+
+  def titles(self, ids: Sequence[int]) -> list[str]:
+    own = self._table.titles(self._own(ids))
+    return [
+      block.title if (block := self._block(i)) else title
+      for i, title in zip(ids, own)
+    ]
+
+  def texts(self, ids: Sequence[int]) -> list[str]:
+    own = self._table.texts(self._own(ids))
+    return [
+      block.text if (block := self._block(i)) else self.changed.get(i, text)
+      for i, text in zip(map(int, ids), own)
+    ]
+
+  def gather(
+    self, ids: np.ndarray, title_length: int, body_length: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the result of `BlockTable.gather`, with the changes."""
+    ids = np.asarray(ids)
+    title_ids, body_ids = map(
+      np.array, self._table.gather(self._own(ids), title_length, body_length)
+    )
+    for place in self._new_places(ids):
+      title, body = self._wordpieces(ids[place])
+      if title is not None:
+        _set(title_ids[place], title)
+      _set(body_ids[place], body)
+    return title_ids, body_ids
+
+  def lengths(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the result of `BlockTable.lengths`, with the changes."""
+    ids = np.asarray(ids)
+    titles, bodies = map(np.array, self._table.lengths(self._own(ids)))
+    for place in self._new_places(ids):
+      title, body = self._wordpieces(ids[place])
+      if title is not None:
+        titles[place] = len(title)
+      bodies[place] = len(body)
+    return titles, bodies
+
+  def _own(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Returns `ids`, with 0 for added blocks."""
+    ids = np.asarray(ids, np.int64)
+    return np.where(ids < self._table.num_blocks, ids, 0)
+
+  def _block(self, block_id: int) -> Optional[blocks_lib.Block]:
+    """Returns an added block; None for a block of the corpus."""
+    is_own = block_id < self._table.num_blocks
+    return None if is_own else self._added[int(block_id)]
+
+  def _new_places(self, ids: np.ndarray) -> list[tuple[int, ...]]:
+    is_new = ids >= self._table.num_blocks
+    is_new |= np.isin(ids, list(self._body_ids))
+    return list(zip(*np.nonzero(is_new)))
+
+  def _wordpieces(
+    self, block_id: int
+  ) -> tuple[Optional[np.ndarray], np.ndarray]:
+    """Returns title and body of a new block; None: the corpus has the title."""
+    block = self._block(block_id)
+    if block:
+      return block.title_ids, block.body_ids
+    return None, self._body_ids[int(block_id)]
+
+
+def _set(row: np.ndarray, wordpieces: np.ndarray) -> None:
+  row[:] = 0
+  row[: len(wordpieces)] = wordpieces[: len(row)]
+
+
+class LiveSearch:
+  """A searcher over an index of `num_blocks` blocks and over changed blocks.
+
+  The index still has the old embeddings of changed and removed blocks, so hits
+  on them are hidden.
+  """
+
+  def __init__(self, index: searcher_lib.Searcher, num_blocks: int):
+    self._index = index
+    self._is_hidden = np.zeros([num_blocks], bool)
+    self._rows: dict[int, int] = {}  # Block id -> row in the two arrays.
+    self._ids = np.zeros([0], np.int64)
+    self._embeddings = np.zeros([0, 0], np.float32)
+
+  def put(self, ids: np.ndarray, embeddings: np.ndarray) -> None:
+    """Adds blocks, or replaces their embeddings, [n, D]."""
+    self._reserve(len(self._rows) + len(ids), embeddings.shape[1])
+    for block_id, embedding in zip(map(int, ids), embeddings):
+      row = self._rows.setdefault(block_id, len(self._rows))
+      self._ids[row], self._embeddings[row] = block_id, embedding
+    self._hide(ids, True)
+
+  def remove(self, ids: Iterable[int]) -> None:
+    ids = np.fromiter(ids, np.int64)
+    self._forget(ids)
+    self._hide(ids, True)
+
+  def restore(self, ids: np.ndarray) -> None:
+    """Returns blocks of the index to their embeddings in the index."""
+    self._forget(ids)
+    self._hide(ids, False)
+
+  def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
+    """Returns the best `k` of all blocks, [B, k]."""
+    ids, scores = self._search_index(queries, k)
+    if self._rows:
+      changed = brute_force.BruteForceSearcher(
+        self._embeddings[: len(self._rows)]
+      ).search(queries, k)
+      ids = np.concatenate([ids, self._ids[changed.block_ids]], axis=1)
+      scores = np.concatenate([scores, changed.scores], axis=1)
+    order = np.lexsort([ids, -scores], axis=1)[:, :k]
+    best = searcher_lib.mark_missing(
+      np.take_along_axis(ids, order, axis=1),
+      np.take_along_axis(scores, order, axis=1),
+    )
+    return searcher_lib.fill(best, k)
+
+  def _search_index(
+    self, queries: np.ndarray, k: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Doubles the search until each query has `k` hits that are not hidden."""
+    number, num_blocks = k, len(self._is_hidden)
+    while True:
+      ids, scores = searcher_lib.fill(
+        self._index.search(queries, number), number
+      )
+      is_left = (ids >= 0) & ~self._is_hidden[np.maximum(ids, 0)]
+      is_enough = (is_left.sum(axis=1) >= k) | (ids < 0).any(axis=1)
+      if is_enough.all() or number >= num_blocks:
+        return ids, np.where(is_left, scores, -np.inf)
+      number = min(2 * number, num_blocks)
+
+  def _reserve(self, number: int, width: int) -> None:
+    if number > len(self._ids):
+      size = max(number, 2 * len(self._ids))
+      embeddings = np.zeros([size, width], np.float32)
+      if self._ids.size:
+        embeddings[: len(self._ids)] = self._embeddings
+      self._ids, self._embeddings = np.resize(self._ids, size), embeddings
+
+  def _forget(self, ids: np.ndarray) -> None:
+    for block_id in map(int, ids):
+      row = self._rows.pop(block_id, None)
+      last = len(self._rows)
+      if row is not None and row != last:  # The last row fills the gap.
+        self._ids[row] = self._ids[last]
+        self._embeddings[row] = self._embeddings[last]
+        self._rows[int(self._ids[row])] = row
+
+  def _hide(self, ids: np.ndarray, is_hidden: bool) -> None:
+    self._is_hidden[ids[ids < len(self._is_hidden)]] = is_hidden

@@ -6,7 +6,7 @@
    thread waits 0.1 s for more changes: several cost hardly more than one.
 3. `_check` refuses impossible changes; their futures raise the errors.
 4. `EditedCorpus.prepare` cuts and embeds the documents while questions go on.
-5. `DocumentLog.append` flushes the changes to the disk. If it fails, the blocks
+5. `DocumentLog.write` flushes the changes to the disk. If it fails, the blocks
    are freed, and all changes get 503.
 6. Between two batches of questions `EditedCorpus.apply` makes the documents
    searchable. The future is done: a crash does not lose the change.
@@ -19,16 +19,16 @@ between two models.
 
 from collections.abc import Callable, Sequence
 import concurrent.futures
+import contextlib
 import threading
 from typing import Optional, Union
 
 from absl import logging
 
 from realm_tf import errors
-from realm_tf.live import batching
 from realm_tf.live import changes as changes_lib
-from realm_tf.live import document_log
 from realm_tf.live import edited_corpus
+from realm_tf.live import threads
 
 MAX_EDITS = 100  # Blocks with a changed text.
 _CHANGES_AT_ONCE = 64
@@ -55,17 +55,18 @@ class Writer:
   def __init__(
     self,
     edits: edited_corpus.EditedCorpus,
-    log: Optional[document_log.DocumentLog],
+    log: Optional[changes_lib.DocumentLog],
     answering: threading.Lock,
     is_busy: Callable[[], bool],
   ):
     self.edits, self._log, self._answering = edits, log, answering
     self.has_documents = log is not None
     if log is not None:
-      edits.become(changes_lib.in_force(log.changes))
-      log.changes.clear()  # Frees the texts of replaced documents.
-      self._shorten(log)
-    self._queue: batching.Batcher[AnyChange, Outcome] = batching.Batcher(
+      in_force = log.in_force()
+      edits.become(in_force)
+      with contextlib.suppress(OSError):  # The next start tries again.
+        log.forget(i for i in in_force.remove if i not in edits.removed)
+    self._queue: threads.Batcher[AnyChange, Outcome] = threads.Batcher(
       self._write,
       _CHANGES_AT_ONCE,
       wait_secs=0.0,
@@ -107,45 +108,35 @@ class Writer:
       self._log.close()
 
   def _write(self, changes: Sequence[AnyChange]) -> list[Outcome]:
+    """Makes all accepted changes; if the log fails, makes none."""
     outcomes = self._check(changes)
     accepted = [
       change
       for change, refused in zip(changes, outcomes, strict=True)
       if refused is None
     ]
-    try:
-      self._make(accepted)
-    except OSError as error:
-      logging.error('Could not write the documents log: %s.', error)
-      failed = errors.RequestError(
-        f'The documents log cannot be written: {error.strerror}.', status=503
-      )
-      return [refused or failed for refused in outcomes]
-    return outcomes
-
-  def _make(self, changes: Sequence[AnyChange]) -> None:
-    """Makes all changes; if the log fails, makes none and raises OSError."""
-    documents = [c for c in changes if isinstance(c, changes_lib.Change)]
+    documents = [c for c in accepted if isinstance(c, changes_lib.Change)]
     prepared = self.edits.prepare(documents)
     if documents and self._log is not None:
       try:
-        self._log.append(documents)
-      except OSError:
+        self._log.write(documents)
+      except OSError as error:
         self.edits.forget(prepared)
-        raise
+        logging.log_every_n_seconds(
+          *(logging.ERROR, 'Could not write the documents log: %s', 60, error)
+        )
+        failed = errors.RequestError(
+          f'The documents log cannot be written: {error}.', status=503
+        )
+        return [refused or failed for refused in outcomes]
     following = iter(prepared)
     with self._answering:
-      for change in changes:
+      for change in accepted:
         if isinstance(change, changes_lib.Edit):
           self.edits.change(*change)
         else:
           self.edits.apply(next(following))
-    if documents and self._log is not None:
-      self._shorten(self._log)
-
-  def _shorten(self, log: document_log.DocumentLog) -> None:
-    if log.is_long:
-      log.shorten(self.edits.in_force)
+    return outcomes
 
   def _check(self, changes: Sequence[AnyChange]) -> list[Outcome]:
     """Returns each change's error, given the accepted changes before it."""

@@ -8,13 +8,14 @@ from typing import Any, Optional
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.serving import replies
 from realm_tf.text import normal_forms
+from realm_tf.text import sentences
 
 WORDS, EMBEDDINGS, BOTH = 'words', 'embeddings', 'both'
 _NUM_TITLES, _NUM_BLOCKS = 8, 10  # Most results of a search.
@@ -125,7 +126,7 @@ class Explorer:
         {
           'search': name,
           'is_own': name == self.own,
-          **replies.brief(each.answer([question])[0]),
+          **_brief(each.answer([question])[0]),
         }
         for name, each in searches.items()
       ]
@@ -150,3 +151,30 @@ class Explorer:
     titles = self._plain_titles
     rows.sort(key=lambda i: (not titles[i].startswith(part), len(titles[i])))
     return rows[:_NUM_TITLES]
+
+
+def sentence_of(item: answer_lib.Evidence) -> tuple[int, int]:
+  """Returns the characters of the sentences that hold the span."""
+  touched = [
+    (start, end)
+    for start, end in sentences.split_sentences(item.text)
+    if end > item.start and start < max(item.end, item.start + 1)
+  ]
+  if not touched:
+    return 0, len(item.text)
+  return touched[0][0], touched[-1][1]
+
+
+def _brief(answer: answer_lib.Answer) -> dict[str, Any]:
+  """Returns an answer, and the sentence to show of each block."""
+  names = ('block_id', 'title', 'text', 'start', 'end')
+  return {
+    'answer': answer.prediction,
+    'evidence': [
+      {
+        **{name: getattr(item, name) for name in names},
+        'sentence': sentence_of(item),
+      }
+      for item in answer.evidence
+    ],
+  }

@@ -1,15 +1,6 @@
-"""The server's routes, without HTTP's library: a request -> content for JSON.
+"""The server's routes, without HTTP's library: a body -> content for JSON.
 
-TensorFlow Serving's routes are in `tf_serving_api`. The page and clients use:
-
-  GET  /api/about                          sizes, versions and options in use
-  POST /api/ask       {"question"}         the answer with all of its evidence
-  POST /api/compare   {"question"}         the answer after other searches
-  POST /api/complete  {"sentence"}         a masked sentence, both ways
-  POST /api/search    {"text"}             articles by title, blocks by words
-  POST /api/article   {"block_id"}         the blocks of a block's article
-  POST /api/edit      {"block_id", "text"} a new text in memory; null restores
-  POST /api/documents {"add", "remove"}    documents, on disk before the reply
+`bodies` has the fields of each body, and docs/http.md all replies.
 """
 
 import asyncio
@@ -19,16 +10,14 @@ import functools
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf.answering import answer as answer_lib
 from realm_tf.config import names
 from realm_tf.live import changes
 from realm_tf.live import writer as writer_lib
-from realm_tf.serving import access
-from realm_tf.serving import document_request
+from realm_tf.objectives import exclusion
+from realm_tf.serving import bodies
 from realm_tf.serving import explorer as explorer_lib
-from realm_tf.serving import replies
-from realm_tf.serving import request_body
 from realm_tf.serving import service as service_lib
-from realm_tf.serving import tf_serving_api
 
 
 class Settings(NamedTuple):
@@ -46,37 +35,25 @@ class Settings(NamedTuple):
   examples: Optional[Mapping[str, Sequence[str]]] = None
 
 
-class Call(NamedTuple):
-  """A request with a valid token and a complete body."""
-
-  body: bytes
-  headers: Mapping[str, str]
-  version: Optional[int] = None  # The model's version in the path, if any.
-
-
 class Api:
   """The handlers of all routes; each returns the content of its JSON reply."""
 
   def __init__(self, service: service_lib.Service, settings: Settings):
     self._service, self._settings = service, settings
 
-  async def status(self, call: Call) -> dict[str, Any]:
-    return tf_serving_api.status(self._version(call))
+  async def predict(self, body: bodies.Predict) -> dict[str, Any]:
+    number = len(body.instances)
+    if number > bodies.MAX_QUESTIONS:
+      raise errors.RequestError(
+        f'A request must have at most {bodies.MAX_QUESTIONS} questions. Found '
+        f'{number}.',
+        status=413,
+      )
+    answers = await _results_of(self._service.ask(body.instances))
+    top_k = self._service.top_k
+    return {'predictions': [_prediction(answer, top_k) for answer in answers]}
 
-  async def metadata(self, call: Call) -> dict[str, Any]:
-    version = self._version(call)
-    return tf_serving_api.metadata(version, self._service.top_k)
-
-  async def predict(self, call: Call) -> dict[str, Any]:
-    self._version(call)
-    parsed = tf_serving_api.parse_predict(call.body, self._service.limits)
-    answers = await results_of(self._service.ask(parsed.questions))
-    return tf_serving_api.format_predict(
-      answers, parsed.by_rows, self._service.top_k
-    )
-
-  async def about(self, call: Call) -> dict[str, Any]:
-    del call
+  async def about(self) -> dict[str, Any]:
     service = self._service
     return {
       'num_blocks': service.num_blocks,
@@ -93,74 +70,51 @@ class Api:
       'examples': self._settings.examples or {'questions': [], 'masked': []},
     }
 
-  async def ask(self, call: Call) -> dict[str, Any]:
-    fields = _fields(call, 'question')
-    question = self._text(fields['question'], 'A question')
-    (answer,) = await results_of(self._service.ask([question]))
+  async def ask(self, body: bodies.Question) -> dict[str, Any]:
+    (answer,) = await _results_of(self._service.ask([body.question]))
     writer = self._service.writer
     changed = writer.edits.table.changed if writer is not None else {}
-    return replies.whole(answer, self._service.top_k, changed)
+    return _reply(answer, self._service.top_k, changed)
 
-  async def compare(self, call: Call) -> dict[str, Any]:
-    question = self._text(_fields(call, 'question')['question'], 'A question')
+  async def compare(self, body: bodies.Question) -> dict[str, Any]:
     explorer = await self._explorer_with_words()
-    return await self._alone(explorer.compare, question)
+    return await self._alone(explorer.compare, body.question)
 
-  async def search(self, call: Call) -> dict[str, Any]:
-    text = self._text(_fields(call, 'text')['text'], 'A text')
+  async def search(self, body: bodies.Words) -> dict[str, Any]:
     explorer = await self._explorer_with_words()
-    return await self._alone(explorer.find, text)
+    return await self._alone(explorer.find, body.text)
 
-  async def article(self, call: Call) -> dict[str, Any]:
-    block_id = _block_id(_fields(call, 'block_id')['block_id'])
-    return await self._alone(self._explorer().article, block_id)
+  async def article(self, body: bodies.Block) -> dict[str, Any]:
+    return await self._alone(self._explorer().article, body.block_id)
 
-  async def complete(self, call: Call) -> dict[str, Any]:
+  async def complete(self, body: bodies.Sentence) -> dict[str, Any]:
     completer = self._service.completer
     if completer is None:
       raise errors.RequestError(
         'Start the server with --pretrained_dir.', status=404
       )
-    fields = _fields(call, 'sentence')
-    sentence = self._text(fields['sentence'], 'A sentence')
-    return await self._alone(completer.complete, sentence)
+    return await self._alone(completer.complete, body.sentence)
 
-  async def edit(self, call: Call) -> dict[str, Any]:
+  async def edit(self, body: bodies.Edit) -> dict[str, Any]:
     writer = self._service.writer
     if writer is None or not self._service.can_edit:
       raise errors.RequestError(
         'Start the server with --allow_edits.', status=403
       )
-    access.check_writer(call.headers, self._settings.token)
-    fields = _fields(call, 'block_id', 'text')
-    block_id, text = _block_id(fields['block_id']), fields['text']
-    if text is not None:
-      self._text(text, 'A text')
-    await results_of([writer.submit(changes.Edit(block_id, text))])
-    return {'block_id': block_id, 'changed': text is not None}
+    await _results_of([writer.submit(changes.Edit(body.block_id, body.text))])
+    return {'block_id': body.block_id, 'changed': body.text is not None}
 
-  async def documents(self, call: Call) -> dict[str, Any]:
+  async def documents(self, body: bodies.Documents) -> dict[str, Any]:
     writer = self._service.writer
     if writer is None or not writer.has_documents:
       raise errors.RequestError(
         'Start the server with --documents_log.', status=403
       )
-    access.check_writer(call.headers, self._settings.token)
-    change = document_request.parse(_fields(call, 'add', 'remove'))
-    await results_of([writer.submit(change)])
+    await _results_of([writer.submit(body.change())])
     return {
       'num_documents': _num_documents(writer),
       'num_blocks': self._service.num_blocks,
     }
-
-  def _version(self, call: Call) -> int:
-    """Returns the version in use; RequestError for another one in the path."""
-    version = self._service.versions.params_step
-    if call.version not in (None, version):
-      raise errors.RequestError(
-        f'The version must be {version}. Found {call.version}.', status=404
-      )
-    return version
 
   def _explorer(self) -> explorer_lib.Explorer:
     explorer = self._service.explorer
@@ -177,13 +131,12 @@ class Api:
   async def _alone(self, work: Callable[[Any], Any], argument: Any) -> Any:
     """Returns the result of `work`, which runs between two batches."""
     futures = self._service.alone(functools.partial(work, argument))
-    return (await results_of(futures))[0]
-
-  def _text(self, text: Any, what: str) -> str:
-    return request_body.check_text(text, what, self._service.limits.characters)
+    return (await _results_of(futures))[0]
 
 
-async def results_of(futures: Sequence[concurrent.futures.Future]) -> list[Any]:
+async def _results_of(
+  futures: Sequence[concurrent.futures.Future],
+) -> list[Any]:
   """Returns all results, or raises the first error; cancels waiting futures."""
   try:
     return [await asyncio.wrap_future(future) for future in futures]
@@ -192,20 +145,61 @@ async def results_of(futures: Sequence[concurrent.futures.Future]) -> list[Any]:
       future.cancel()
 
 
-def _block_id(value: Any) -> int:
-  if type(value) is not int:  # isinstance would accept True.
-    raise errors.RequestError('A block id must be a whole number.')
-  return value
-
-
 def _num_documents(writer: Optional[writer_lib.Writer]) -> int:
   return 0 if writer is None else len(writer.edits.documents)
 
 
-def _fields(call: Call, *names: str) -> dict[str, Any]:
-  """Returns the fields of a JSON body; RequestError unless they are `names`."""
-  fields = request_body.parse_json(call.body)
-  if set(fields) != set(names):
-    listed = ' and '.join(f'"{name}"' for name in names)
-    raise errors.RequestError(f'The body must have {listed}, and nothing else.')
-  return fields
+def _prediction(answer: answer_lib.Answer, top_k: int) -> dict[str, Any]:
+  """Returns an answer by the names of a SavedModel's outputs."""
+  blocks = answer.evidence[:top_k]
+  of_blocks = {
+    'block_ids': 'block_id',
+    'titles': 'title',
+    'texts': 'text',
+    'starts': 'start',
+    'ends': 'end',
+    'evidence_answers': 'answer',
+    'evidence_scores': 'score',
+    'retrieval_probabilities': 'retrieval_probability',
+  }
+  return {
+    'answers': answer.prediction,
+    'scores': exclusion.NO_SCORE if answer.score is None else answer.score,
+    'probabilities': answer.probability,
+    'null_probabilities': answer.null_probability,
+    'is_refused': answer.is_refused,
+    **{
+      name: [getattr(block, field) for block in blocks]
+      for name, field in of_blocks.items()
+    },
+  }
+
+
+def _reply(
+  answer: answer_lib.Answer, top_k: int, changed: Mapping[int, str]
+) -> dict[str, Any]:
+  """Returns an answer with the first `top_k` blocks of its evidence.
+
+  Args:
+    changed: The changed blocks' texts by id.
+  """
+  # p(z|x) with the null block: blocks that were not read, and the null block,
+  # have `null_probability` together.
+  found = 1.0 - answer.null_probability
+  return {
+    'question': answer.question,
+    'answer': answer.prediction,
+    'probability': answer.probability,
+    'is_refused': answer.is_refused,
+    'null_probability': answer.null_probability,
+    'evidence': [
+      {
+        **item._asdict(),
+        'sentence': explorer_lib.sentence_of(item),
+        'p_z': item.retrieval_probability * found,
+        'p_y': item.reading_probability,
+        'changed': item.block_id in changed,
+      }
+      for item in answer.evidence[:top_k]
+    ],
+  }

@@ -1,17 +1,27 @@
-"""The service over HTTP: routes, token, errors and metrics, with Starlette.
+"""The service over HTTP: routes, token, errors, metrics, and the server itself.
 
-Only a version's number is variable in a route; no request names a file.
+Starlette has the routes, and granian the connections. No part of a route is
+variable; no request names a file.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 import json
 import pathlib
+import resource
+import signal
+import socket
+import threading
 import time
-from typing import Any
+import traceback
+from typing import Any, Optional
 
 from absl import logging
-import orjson
+from granian import constants
+from granian import http
+from granian import net
+from granian.server import embed
+import msgspec
 from starlette import applications
 from starlette import exceptions
 from starlette import requests
@@ -20,12 +30,9 @@ from starlette import routing
 
 from realm_tf import errors
 from realm_tf.serving import access
+from realm_tf.serving import bodies
 from realm_tf.serving import handlers
-from realm_tf.serving import http_connection
-from realm_tf.serving import metrics as metrics_lib
-from realm_tf.serving import request_body
 from realm_tf.serving import service as service_lib
-from realm_tf.serving import tf_serving_api
 
 _STATIC = pathlib.Path(__file__).parent / 'static'
 _MEDIA_TYPES = {
@@ -52,9 +59,14 @@ _ERROR_HEADERS = {
   429: {'Retry-After': '1'},
   503: {'Connection': 'close', 'Retry-After': '1'},
 }
-_MODEL_PATH = f'/v1/models/{tf_serving_api.MODEL_NAME}'
+_PROMETHEUS = 'text/plain; version=0.0.4; charset=utf-8'
+_IDLE_SECS = 10.0
+_MAX_HEADER_BYTES = 32 << 10  # Also the buffer of a connection.
+_MAX_CONNECTIONS = 1024
+_OTHER_FILES = 512  # Open files of the model and the corpus.
+_BACKLOG = 128
 
-Handler = Callable[[handlers.Call], Coroutine[Any, Any, dict[str, Any]]]
+Handler = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 Endpoint = Callable[[requests.Request], Awaitable[responses.Response]]
 
 
@@ -64,9 +76,11 @@ def make_app(
   """Returns the ASGI application."""
   api = handlers.Api(service, settings)
 
-  def route(path: str, handler: Handler, method: str = 'GET') -> routing.Route:
-    endpoint = _endpoint(path, handler, service, settings)
-    return routing.Route(path, endpoint, methods=[method])
+  def route(
+    path: str, handler: Handler, kind: Optional[type[bodies.Body]] = None
+  ) -> routing.Route:
+    endpoint = _endpoint(path, handler, kind, service, settings)
+    return routing.Route(path, endpoint, methods=['POST' if kind else 'GET'])
 
   def ready() -> responses.Response:
     if service.is_ready:
@@ -78,22 +92,19 @@ def make_app(
       access.check_token(request.headers.get('authorization'), settings.token)
     except errors.RequestError as error:
       return _error(error.status, error.message)
-    return _text(service.metrics.text(), media_type=metrics_lib.MEDIA_TYPE)
+    return _text(service.metrics.text(), media_type=_PROMETHEUS)
 
-  versions = (_MODEL_PATH, _MODEL_PATH + '/versions/{version:int}')
   return applications.Starlette(
     routes=[
-      *(route(path, api.status) for path in versions),
-      *(route(f'{path}/metadata', api.metadata) for path in versions),
-      *(route(f'{path}:predict', api.predict, 'POST') for path in versions),
+      route('/v1/models/realm:predict', api.predict, bodies.Predict),
       route('/api/about', api.about),
-      *(
-        route(f'/api/{handler.__name__}', handler, 'POST')
-        for handler in (
-          *(api.ask, api.compare, api.complete),
-          *(api.search, api.article, api.edit, api.documents),
-        )
-      ),
+      route('/api/ask', api.ask, bodies.Question),
+      route('/api/compare', api.compare, bodies.Question),
+      route('/api/complete', api.complete, bodies.Sentence),
+      route('/api/search', api.search, bodies.Words),
+      route('/api/article', api.article, bodies.Block),
+      route('/api/edit', api.edit, bodies.Edit),
+      route('/api/documents', api.documents, bodies.Documents),
       _plain('/healthz', lambda: _text('ok\n')),
       _plain('/readyz', ready),
       routing.Route('/metrics', metrics),
@@ -106,28 +117,26 @@ def make_app(
 def _endpoint(
   name: str,
   handler: Handler,
+  kind: Optional[type[bodies.Body]],
   service: service_lib.Service,
   settings: handlers.Settings,
 ) -> Endpoint:
   """Returns `handler` with checks of token and limits, errors and metrics."""
 
   async def answer(request: requests.Request) -> dict[str, Any]:
-    if request.scope['state'].get(http_connection.IS_FULL):
-      raise errors.RequestError(
-        'Too many connections. Try again later.', status=503
-      )
     headers = request.headers
     access.check_token(headers.get('authorization'), settings.token)
-    body = b''
-    if request.method == 'POST':
-      body = await request_body.read(
-        request.stream(),
-        headers.get('content-length'),
-        settings.body_bytes,
-        settings.body_timeout_secs,
-      )
-    version = request.path_params.get('version')
-    work = handler(handlers.Call(body, headers, version))
+    if kind is None:
+      return await handler()
+    body = await bodies.read(
+      request.stream(),
+      headers.get('content-length'),
+      settings.body_bytes,
+      settings.body_timeout_secs,
+    )
+    if kind in (bodies.Edit, bodies.Documents):
+      access.check_writer(headers, settings.token)
+    work = handler(bodies.parse(body, kind))
     return await _in_time(work, request, settings.timeout_secs)
 
   async def endpoint(request: requests.Request) -> responses.Response:
@@ -139,9 +148,12 @@ def _endpoint(
     except requests.ClientDisconnect:
       response = _error(499, 'The client has gone.')
     except Exception:  # Details go only to the log.
-      logging.exception('%s failed.', name)
+      logging.log_every_n_seconds(
+        *(logging.ERROR, '%s failed.\n%s', 60, name, traceback.format_exc())
+      )
       response = _error(500, 'The server failed. Its log says why.')
-    service.metrics.count(name, str(response.status_code), begun)
+    service.metrics.requests.labels(name, str(response.status_code)).inc()
+    service.metrics.request_seconds.observe(time.monotonic() - begun)
     return response
 
   return endpoint
@@ -219,8 +231,8 @@ def _unknown(service: service_lib.Service) -> Callable[..., Any]:
 
 def _json(code: int, content: dict[str, Any]) -> responses.Response:
   try:
-    body = orjson.dumps(content)
-  except orjson.JSONEncodeError:  # orjson refuses lone surrogates.
+    body = msgspec.json.encode(content)
+  except UnicodeEncodeError:  # Half of a surrogate pair.
     text = json.dumps(content, ensure_ascii=False, separators=(',', ':'))
     body = text.encode('utf-8', 'replace')
   headers = {**_HEADERS, **_ERROR_HEADERS.get(code, {})}
@@ -230,3 +242,96 @@ def _json(code: int, content: dict[str, Any]) -> responses.Response:
 def _error(code: int, message: str) -> responses.Response:
   """Returns an error in TensorFlow Serving's form."""
   return _json(code, {'error': message})
+
+
+def listen(host: str, port: int) -> socket.socket:
+  """Returns a listening socket, or UserError; port 0 takes a free port."""
+  try:
+    family, kind, protocol, _, address = socket.getaddrinfo(
+      host, port, type=socket.SOCK_STREAM
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(address)
+    listener.listen(_BACKLOG)
+  except (OSError, OverflowError) as error:
+    raise errors.UserError(
+      f'--host and --port must be a free address. Found {host}:{port}: '
+      f'{error}. Choose another --port.'
+    ) from error
+  return listener
+
+
+class Server(embed.Server):
+  """Serves an application on a listening socket, which it closes.
+
+  Args:
+    idle_secs: Longest time of a connection without a complete header, or with
+      an answer that its client does not read.
+  """
+
+  def __init__(
+    self,
+    app: applications.Starlette,
+    listener: socket.socket,
+    idle_secs: float = _IDLE_SECS,
+  ):
+    milliseconds = int(1000 * idle_secs)
+    if hasattr(socket, 'TCP_USER_TIMEOUT'):  # Linux; connections inherit it.
+      listener.setsockopt(
+        socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds
+      )
+    self._listener = listener
+    super().__init__(
+      app,
+      interface=constants.Interfaces.ASGINL,
+      http=constants.HTTPModes.http1,
+      websockets=False,
+      log_enabled=False,
+      backlog=_BACKLOG,
+      backpressure=_most_connections(),
+      http1_settings=http.HTTP1Settings(
+        header_read_timeout=milliseconds, max_buffer_size=_MAX_HEADER_BYTES
+      ),
+    )
+
+  def _init_shared_socket(self) -> None:
+    # granian would listen with SO_REUSEPORT, which does not notice another
+    # server on the port, and does not tell which free port it took.
+    holder: Any = net.SocketHolder  # Its stub lacks the arguments.
+    self._ssp = None
+    self._shd = holder(self._listener.detach(), False, _BACKLOG)
+
+  def run(self) -> None:
+    """Serves until SIGTERM, Ctrl-C or `end`, and answers running requests.
+
+    A second signal ends the process at once.
+    """
+
+    def on_signal(*_: Any) -> None:
+      for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_DFL)
+      self.end()
+
+    async def serve() -> None:
+      self._running = asyncio.get_running_loop()
+      # Tests serve in another thread, which gets no signal.
+      if threading.current_thread() is threading.main_thread():
+        for each in (signal.SIGINT, signal.SIGTERM):
+          signal.signal(each, on_signal)
+      await self.serve()
+
+    asyncio.run(serve())
+
+  def end(self) -> None:
+    """Ends `run`; any thread may call it."""
+    self._running.call_soon_threadsafe(self.stop)
+
+
+def _most_connections() -> int:
+  """Raises the limit of open files; returns how many connections it allows."""
+  soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+  best = _MAX_CONNECTIONS + _OTHER_FILES
+  files = best if most == resource.RLIM_INFINITY else min(most, best)
+  resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, files), most))
+  return max(32, files - _OTHER_FILES)

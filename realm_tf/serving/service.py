@@ -13,22 +13,64 @@ import time
 from typing import Any, Optional, Union
 
 from absl import logging
+import prometheus_client
 
 from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import masked_sentence
-from realm_tf.live import batching
-from realm_tf.live import document_log
-from realm_tf.live import watcher
+from realm_tf.live import changes
+from realm_tf.live import threads
 from realm_tf.live import writer as writer_lib
 from realm_tf.retrieval import hot_swap
+from realm_tf.serving import bodies
 from realm_tf.serving import explorer as explorer_lib
-from realm_tf.serving import metrics as metrics_lib
-from realm_tf.serving import request_body
 from realm_tf.serving import served_model
 
+_LATENCY_SECS = (
+  *(0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5),
+  *(1.0, 2.0, 5.0, 10.0, 30.0),
+)
+_BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 _BUSY_SECS = 0.1  # The server counts as busy for this time after an answer.
 Live = hot_swap.HotSwap[served_model.Versions, served_model.ServedModel]
+
+
+class Metrics:
+  """Counters of the server for Prometheus, and its process's resources."""
+
+  def __init__(self) -> None:
+    # The global registry could hold the metrics of one server only.
+    self._registry = prometheus_client.CollectorRegistry()
+    self.requests = prometheus_client.Counter(
+      *('realm_requests', 'Requests by route and status code.'),
+      ['route', 'code'],
+      registry=self._registry,
+    )
+    self.request_seconds = prometheus_client.Histogram(
+      *('realm_request_seconds', 'Time to answer a request.'),
+      buckets=_LATENCY_SECS,
+      registry=self._registry,
+    )
+    self.batch_sizes = prometheus_client.Histogram(
+      *('realm_batch_size', 'Questions answered together.'),
+      buckets=_BATCH_SIZES,
+      registry=self._registry,
+    )
+    self.swaps = prometheus_client.Counter(
+      *('realm_swaps', 'Newer versions, loaded or refused.'),
+      ['result'],
+      registry=self._registry,
+    )
+    prometheus_client.ProcessCollector(registry=self._registry)
+
+  def add_gauge(self, name: str, about: str, read: Callable[[], float]) -> None:
+    """Adds a number that every GET /metrics reads again."""
+    prometheus_client.Gauge(
+      f'realm_{name}', about, registry=self._registry
+    ).set_function(read)
+
+  def text(self) -> bytes:
+    return prometheus_client.generate_latest(self._registry)
 
 
 class Service:
@@ -50,21 +92,18 @@ class Service:
     self,
     live: Live,
     *,
-    log: Optional[document_log.DocumentLog] = None,
+    log: Optional[changes.DocumentLog] = None,
     completer: Optional[masked_sentence.Completer] = None,
-    metrics: Optional[metrics_lib.Metrics] = None,
-    limits: Optional[request_body.Limits] = None,
     top_k: Optional[int] = None,
     batch_size: Optional[int] = None,
     queue_size: int = 256,
   ):
     self._live, self._top_k = live, top_k
-    self.limits = limits or request_body.Limits()
-    self.metrics = metrics or metrics_lib.Metrics()
+    self.metrics = Metrics()
     self.completer = completer
     self._answering = threading.Lock()
     self._busy_until = 0.0  # A time of time.monotonic.
-    self._watcher: Optional[watcher.Watcher] = None
+    self._watcher: Optional[threads.Watcher] = None
     edits = live.current.edits
     self.writer: Optional[writer_lib.Writer] = None
     if edits is not None:
@@ -72,10 +111,10 @@ class Service:
         *(edits, log, self._answering),
         lambda: time.monotonic() < self._busy_until,
       )
-    self._batcher: batching.Batcher[str, answer_lib.Answer] = batching.Batcher(
+    self._batcher: threads.Batcher[str, answer_lib.Answer] = threads.Batcher(
       self._answer,
       batch_size or live.current.answerer.finetuning.eval_batch_size,
-      queue_size=max(queue_size, self.limits.questions),
+      queue_size=max(queue_size, bodies.MAX_QUESTIONS),
     )
     gauge, about = self.metrics.add_gauge, 'Training step in use.'
     gauge('queue_length', 'Waiting questions.', lambda: len(self._batcher))
@@ -133,7 +172,7 @@ class Service:
 
   def watch(self, poll_secs: float) -> None:
     """Starts a thread that calls `check` every `poll_secs` until `close`."""
-    self._watcher = watcher.Watcher(self.check, poll_secs)
+    self._watcher = threads.Watcher(self.check, poll_secs)
 
   def check(self) -> bool:
     """Swaps to a newer version; returns False if there is none."""

@@ -13,7 +13,7 @@ _CONFIG = 'tests/testdata/end_to_end_launch.py'
 _MISSING = {'source': 'hf:no/such', 'tagger': 'bert:no/such'}
 _HEAVY = (
   'tensorflow tf_keras keras official scipy sklearn pandas pyarrow spacy'
-  ' jinja2 matplotlib uvicorn'
+  ' jinja2 matplotlib granian'
 ).split()
 # Calls binaries in a fork each; prints code, stderr and heavy modules of each.
 _PROGRAM = """import io, json, os, sys

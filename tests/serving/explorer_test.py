@@ -8,9 +8,11 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import loading
 from realm_tf.corpus import sources
 from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.serving import explorer as explorer_lib
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from tests import tiny
@@ -23,6 +25,25 @@ _ARTICLES = (
   sources.Article('Oran', 'B d. C e. D f. E a.', 'third'),
   sources.Article('Limone', 'Oran b. C d.', 'fourth'),
 )
+
+
+class SentenceTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (9, 11, 'Two is here.'),  # 'is'.
+    (5, 17, 'Two is here.'),
+    (12, 23, 'Two is here. Three.'),  # Over the end of a sentence.
+    (0, 0, 'One.'),  # No span.
+    (18, 18, 'Three.'),
+  )
+  def test_shows_the_sentences_of_the_span(self, start, end, sentence):
+    text = 'One. Two is here. Three.'
+    item = answer_lib.Evidence(7, '', text, start, end, '', 0.5, 2.0, '')
+    first, last = explorer_lib.sentence_of(item)
+    self.assertEqual(text[first:last], sentence)
+
+  def test_a_text_without_a_sentence_is_whole(self):
+    item = answer_lib.Evidence(7, '', '', 0, 0, '', 1.0, 2.0, '')
+    self.assertEqual(explorer_lib.sentence_of(item), (0, 0))
 
 
 class ExplorerTest(parameterized.TestCase):

@@ -1,65 +1,75 @@
-"""Tests for realm_tf.serving.http_server."""
+"""Tests for realm_tf.serving.http_server and realm_tf.serving.handlers."""
 
-import socket
 import threading
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
+from realm_tf import errors
+from realm_tf.answering import answer as answer_lib
 from realm_tf.config import names
 from realm_tf.serving import handlers
-from realm_tf.serving import request_body
-from realm_tf.serving import uvicorn_server
+from realm_tf.serving import http_server
+from realm_tf.serving import service as service_lib
 from tests.serving import running_server
 
-_LIMITS = request_body.Limits(questions=4, characters=100)
 _TOKEN = 'a-token-of-24-characters'
 
 
 class ServerTest(running_server.FakeServerTestCase):
   def _run(self, **settings):
-    return self.run_fake(handlers.Settings(**settings), _LIMITS, queue_size=4)
+    return self.run_fake(handlers.Settings(**settings))
 
-  def test_rows(self):
-    reply = self._run().predict({'instances': ['who', {'questions': 'where'}]})
+  def test_predict(self):
+    body = {'instances': ['who', 'none']}
+    reply = self._run().predict(body)
     self.assertEqual(reply.status, 200)
     first, second = reply.json['predictions']
-    self.assertEqual(first, second)
-    self.assertEqual(first['answers'], 'yes')
-    self.assertEqual(first['block_ids'], [7, -1])  # `num_read` is 2.
-    self.assertEqual(self.answerer.batches, [['who', 'where']])
+    self.assertEqual(
+      first,
+      {
+        'answers': 'yes',
+        'scores': 2.5,
+        'probabilities': 0.75,
+        'null_probabilities': 0.25,
+        'is_refused': False,
+        'block_ids': [7],
+        'titles': ['title'],
+        'texts': ['Oh yes.'],
+        'starts': [3],
+        'ends': [6],
+        'evidence_answers': ['yes'],
+        'evidence_scores': [2.5],
+        'retrieval_probabilities': [1.0],
+      },
+    )
+    self.assertEqual((second['answers'], second['scores']), ('', -1e9))
+    self.assertEqual(second['block_ids'], [])
+    self.assertEqual(self.answerer.batches, [['who', 'none']])
 
-  def test_columns(self):
-    reply = self._run().predict({'inputs': {'questions': ['who', 'none']}})
-    outputs = reply.json['outputs']
-    self.assertEqual(outputs['answers'], ['yes', ''])
-    self.assertEqual(outputs['titles'], [['title', ''], ['', '']])
-    self.assertEqual(outputs['scores'], [2.5, -1e9])
+  def test_ask(self):
+    reply = self._run().post('/api/ask', {'question': 'who'}).json
+    (item,) = reply.pop('evidence')
+    self.assertEqual(
+      reply,
+      {
+        'question': 'who',
+        'answer': 'yes',
+        'probability': 0.75,
+        'is_refused': False,
+        'null_probability': 0.25,
+      },
+    )
+    self.assertEqual((item['block_id'], item['sentence']), (7, [0, 7]))
+    # The read block has 1.0 of the 0.75 that the null block leaves.
+    self.assertEqual((item['p_z'], item['changed']), (0.75, False))
 
-  def test_status_metadata_and_versions(self):
+  def test_half_of_a_surrogate_pair_is_replaced(self):
+    half = answer_lib.Answer('who', '\ud800!', 2.5, [])
     client = self._run()
-    for path in ('/v1/models/realm', '/v1/models/realm/versions/3'):
-      (status,) = client.get(path).json['model_version_status']
-      self.assertEqual(status['version'], '3')
-      metadata = client.get(path + '/metadata').json
-      self.assertEqual(metadata['model_spec']['version'], '3')
-      signature = metadata['metadata']['signature_def']['signature_def']
-      outputs = signature['serving_default']['outputs']
-      self.assertEqual(
-        outputs['block_ids'],
-        {
-          'dtype': 'DT_INT32',
-          'name': 'StatefulPartitionedCall:1',
-          'tensor_shape': {
-            'dim': [{'size': '-1', 'name': ''}, {'size': '2', 'name': ''}],
-            'unknown_rank': False,
-          },
-        },
-      )
-      reply = client.request('POST', path + ':predict', {'inputs': ['who']})
-      self.assertEqual(reply.status, 200)
-    reply = client.get('/v1/models/realm/versions/2')
-    self.assertEqual(reply.status, 404)
-    self.assertEqual(reply.json, {'error': 'The version must be 3. Found 2.'})
+    self.answerer.answer = lambda questions: [half] * len(questions)
+    reply = client.predict({'instances': ['who']})
+    self.assertEqual(reply.json['predictions'][0]['answers'], '?!')
 
   def test_questions_that_wait_together_are_answered_together(self):
     self._run()
@@ -74,10 +84,10 @@ class ServerTest(running_server.FakeServerTestCase):
     self.wait_for_metric('realm_batch_size_sum 4.0')
 
   def test_a_full_queue_is_429(self):
-    client = self._run()
-    first, others = self.hold(), self.predict_in_thread(*'xxxx')
-    self.wait_for_queue(4)
-    reply = client.predict({'inputs': ['y']})
+    client = self.run_fake(queue_size=128)
+    first, others = self.hold(), self.predict_in_thread(*'x' * 128)
+    self.wait_for_queue(128)
+    reply = client.predict({'instances': ['y']})
     self.assertEqual(reply.status, 429)
     self.assertIn('Try again later', reply.json['error'])
     self.assertEqual(reply.headers['Retry-After'], '1')
@@ -89,15 +99,15 @@ class ServerTest(running_server.FakeServerTestCase):
   def test_a_late_answer_is_504_and_waiting_questions_are_dropped(self):
     client = self._run(timeout_secs=0.05)
     self.answerer.gate.clear()
-    self.assertEqual(client.predict({'inputs': ['slow']}).status, 504)
-    self.assertEqual(client.predict({'inputs': ['waits']}).status, 504)
+    self.assertEqual(client.predict({'instances': ['slow']}).status, 504)
+    self.assertEqual(client.predict({'instances': ['waits']}).status, 504)
     self.answerer.gate.set()
     self.running.service.ask(['last'])[0].result(30)
     self.assertEqual(self.answerer.batches, [['slow'], ['last']])
 
   def test_a_question_that_fails_fails_alone(self):
     client = self._run()
-    self.assertEqual(client.predict({'inputs': ['break']}).status, 500)
+    self.assertEqual(client.predict({'instances': ['break']}).status, 500)
     first, bad = self.hold(), self.predict_in_thread('break')
     self.wait_for_queue(1)
     good = self.predict_in_thread('x')
@@ -114,7 +124,7 @@ class ServerTest(running_server.FakeServerTestCase):
 
   def test_token(self):
     client = self._run(token=_TOKEN)
-    for path in ('/v1/models/realm', '/api/about', '/metrics'):
+    for path in ('/api/about', '/metrics'):
       for header in (None, 'Bearer ', 'Bearer wrong', f'Basic {_TOKEN}'):
         headers = {'Authorization': header} if header else {}
         reply = client.get(path, **headers)
@@ -126,9 +136,17 @@ class ServerTest(running_server.FakeServerTestCase):
     for path in ('/healthz', '/readyz', '/', '/page.js', '/page.css'):
       self.assertEqual(client.get(path).status, 200)
 
-  def test_the_listener_is_tcp_so_that_replies_are_not_delayed(self):
-    with uvicorn_server.listen('127.0.0.1', 0) as listener:
-      self.assertEqual(listener.proto, socket.IPPROTO_TCP)
+  @parameterized.parameters('127.0.0.1', '::1')
+  def test_a_taken_port_is_refused(self, host):
+    with http_server.listen(host, 0) as listener:
+      port = listener.getsockname()[1]
+      with self.assertRaisesRegex(errors.UserError, 'must be a free address'):
+        http_server.listen(host, port)
+
+  def test_a_running_server_keeps_its_port(self):
+    client = self._run()
+    with self.assertRaisesRegex(errors.UserError, 'must be a free address'):
+      http_server.listen('127.0.0.1', client.port)
 
   def test_the_page_may_load_nothing_from_elsewhere(self):
     reply = self._run().get('/')
@@ -141,13 +159,21 @@ class ServerTest(running_server.FakeServerTestCase):
     client = self._run()
     first, second = self.hold(), self.predict_in_thread('1')
     self.wait_for_queue(1)
-    self.running.server.should_exit = True
+    self.running.server.end()
     threading.Timer(0.2, self.answerer.gate.set).start()
     self.running.thread.join(30)
     self.assertFalse(self.running.thread.is_alive())
     self.assertEqual([first().status, second().status], [200, 200])
     with self.assertRaises(ConnectionRefusedError):
       client.get('/healthz')
+
+  def test_servers_have_metrics_of_their_own(self):
+    metrics = service_lib.Metrics()
+    service_lib.Metrics().swaps.labels('refused').inc(9)
+    metrics.swaps.labels('refused').inc()
+    text = metrics.text().decode()
+    self.assertIn('realm_swaps_total{result="refused"} 1.0\n', text)
+    self.assertRegex(text, r'process_resident_memory_bytes \d')
 
 
 if __name__ == '__main__':

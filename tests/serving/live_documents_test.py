@@ -1,9 +1,9 @@
 """Tests of live documents over HTTP."""
 
 import contextlib
-import errno
 import gc
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -18,7 +18,6 @@ from realm_tf.corpus import sources
 from realm_tf.index import block_embeddings
 from realm_tf.index import model_files
 from realm_tf.live import changes
-from realm_tf.live import document_log
 from realm_tf.live import edited_corpus
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.serving import handlers
@@ -32,11 +31,11 @@ _TEXT = 'F f.'  # One block.
 # Adds documents 0, 1, ... and prints each number after the acknowledgement.
 _SERVER = """
 import itertools, sys
-from realm_tf.live import changes, document_log
+from realm_tf.live import changes
 from realm_tf.serving import served_model, service
 live = served_model.live(sys.argv[1], sys.argv[2], is_live=True)
 corpus = live.current.edits.table.manifest['corpus_fingerprint']
-log = document_log.DocumentLog(sys.argv[3], corpus)
+log = changes.DocumentLog(sys.argv[3], corpus)
 writer = service.Service(live, log=log).writer
 for i in itertools.count():
   change = changes.Change(
@@ -121,31 +120,35 @@ class LiveDocumentsTest(absltest.TestCase):
     self.assertEqual(changing, [200])
     self.assertIn(_TEXT, dict(self._found()))
 
-  def test_a_long_log_is_shortened_to_the_documents_in_force(self):
-    self.enter_context(mock.patch.object(document_log, '_MIN_BYTES', 2000))
-    self._serve()
-    own = tiny.ARTICLES[0].article_id
-    for text in ('E a.', 'A c.') * 10:
-      reply = self._post([_document('x', text), _document(own, text)])
-      self.assertEqual(reply.status, 200)
-    after = self._found()
-    size = os.path.getsize(os.path.join(self.directory, 'log'))
-    self.assertLess(size, 2000)  # Twenty requests take over 3,000 bytes.
-    self._serve()
-    self.assertEqual(self._found(), after)
-    self.assertNotIn('E a.', dict(after))
-
   def test_a_change_that_cannot_be_logged_is_503_and_leaves_nothing(self):
     self._serve()
     before = self._found()
-    full = OSError(errno.ENOSPC, 'No space left on device')
-    with mock.patch.object(os, 'fsync', side_effect=full):
-      reply = self._post([_document('x')])
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, limits[1]))
+    try:
+      reply = self._post([_document('x', 'A c. ' * 9000)])
+    finally:
+      resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     self.assertEqual(reply.status, 503)
-    self.assertIn('No space left on device', reply.json['error'])
+    self.assertIn('log cannot be written', reply.json['error'])
     self.assertEqual(self._found(), before)
     self.assertEmpty(self._added_texts())
     self.assertEqual(self._post([_document('x')]).json['num_documents'], 1)
+
+  def test_removals_of_other_ids_are_forgotten_at_the_next_start(self):
+    self._serve()
+    own = tiny.ARTICLES[0].article_id
+    self._post([_document('x'), _document('y')])
+    self._post(remove=['x', own])
+    self._serve()
+    self.running.close()
+    log = small_models.open_log(
+      os.path.join(self.directory, 'log'), self.corpus_dir
+    )
+    self.addCleanup(log.close)
+    in_force = log.in_force()
+    self.assertEqual([each.article_id for each in in_force.add], ['y'])
+    self.assertEqual(in_force.remove, [own])
 
   def test_replaced_documents_are_freed(self):
     self._serve()
@@ -184,16 +187,16 @@ class LiveDocumentsTest(absltest.TestCase):
   def test_requests_of_one_batch_are_checked_in_order(self):
     self._serve()
     begun, gate = threading.Event(), threading.Event()
-    append = document_log.DocumentLog.append
+    write = changes.DocumentLog.write
 
     def hold_up(log, documents):
       begun.set()
       gate.wait(running_server.SECS)
-      append(log, documents)
+      write(log, documents)
 
     add = changes.Change([changes.Document('x', 'a', _TEXT)])
     remove = changes.Change([], ['x'])
-    with mock.patch.object(document_log.DocumentLog, 'append', hold_up):
+    with mock.patch.object(changes.DocumentLog, 'write', hold_up):
       self.writer.submit(changes.Change([changes.Document('y', 'a', _TEXT)]))
       begun.wait(running_server.SECS)
       futures = [self.writer.submit(c) for c in (add, remove, remove, add)]

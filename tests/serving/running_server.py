@@ -15,10 +15,8 @@ from realm_tf.answering import answer as answer_lib
 from realm_tf.retrieval import hot_swap
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
-from realm_tf.serving import request_body
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
-from realm_tf.serving import uvicorn_server
 
 SECS = 30  # Timeout of a step that should take far less.
 _SETTINGS = handlers.Settings()
@@ -127,7 +125,7 @@ class Running(NamedTuple):
 
   client: Client
   service: service_lib.Service
-  server: uvicorn_server.Server
+  server: http_server.Server
   thread: threading.Thread
 
 
@@ -152,22 +150,20 @@ def run(
   service: service_lib.Service,
   settings: handlers.Settings = _SETTINGS,
   idle_secs: float = 60,
-  max_connections: Optional[int] = None,
 ) -> Iterator[Running]:
   """Serves until the end of the `with` block."""
-  listener = uvicorn_server.listen('127.0.0.1', 0)
-  server = uvicorn_server.Server(
-    http_server.make_app(service, settings),
-    service.metrics,
-    idle_secs=idle_secs,
-    max_connections=max_connections,
-  )
-  thread = threading.Thread(target=server.serve_on, args=[listener])
+  listener = http_server.listen('127.0.0.1', 0)
+  client = Client(listener.getsockname()[1])
+  app = http_server.make_app(service, settings)
+  server = http_server.Server(app, listener, idle_secs)
+  thread = threading.Thread(target=server.run)
   thread.start()
+  client.get('/healthz')  # Waits for the event loop.
   try:
-    yield Running(Client(listener.getsockname()[1]), service, server, thread)
+    yield Running(client, service, server, thread)
   finally:
-    server.should_exit = True
+    if thread.is_alive():
+      server.end()
     thread.join()
     service.close()
 
@@ -181,13 +177,12 @@ class FakeServerTestCase(parameterized.TestCase):
   def run_fake(
     self,
     settings: handlers.Settings = _SETTINGS,
-    limits: Optional[request_body.Limits] = None,
     queue_size: int = 256,
     **options: Any,
   ) -> Client:
     self.answerer = FakeAnswerer()
     self.addCleanup(self.answerer.gate.set)
-    service = fake_service(self.answerer, limits=limits, queue_size=queue_size)
+    service = fake_service(self.answerer, queue_size=queue_size)
     self.running = self.enter_context(run(service, settings, **options))
     self.client = self.running.client
     return self.client
@@ -201,7 +196,7 @@ class FakeServerTestCase(parameterized.TestCase):
     return wait
 
   def predict_in_thread(self, *questions: str) -> Callable[[], Reply]:
-    return in_thread(lambda: self.client.predict({'inputs': questions}))
+    return in_thread(lambda: self.client.predict({'instances': questions}))
 
   def wait_for_metric(self, line: str) -> None:
     self.wait_until(

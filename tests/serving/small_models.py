@@ -10,7 +10,7 @@ from typing import Any
 
 import tf_keras
 
-from realm_tf.live import document_log
+from realm_tf.live import changes
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.rundir import layout
@@ -50,9 +50,9 @@ def publish(path: str, corpus_dir: str, model: Any, step: int) -> None:
   params_export.publish(path, step, model)
 
 
-def open_log(path: str, corpus_dir: str) -> document_log.DocumentLog:
+def open_log(path: str, corpus_dir: str) -> changes.DocumentLog:
   manifest = block_table.read_manifest(corpus_dir)
-  return document_log.DocumentLog(path, manifest['corpus_fingerprint'])
+  return changes.DocumentLog(path, manifest['corpus_fingerprint'])
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.live.live_search."""
+"""Tests for the search of realm_tf.live.edited_corpus."""
 
 import tracemalloc
 from unittest import mock
@@ -8,7 +8,7 @@ import numpy as np
 
 from realm_tf.index import brute_force
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.live import live_search
+from realm_tf.live import edited_corpus
 
 
 class LiveSearchTest(absltest.TestCase):
@@ -17,7 +17,7 @@ class LiveSearchTest(absltest.TestCase):
     base = rng.normal(size=[40, 4]).astype(np.float32)
     queries = rng.normal(size=[3, 4]).astype(np.float32)
     index = brute_force.BruteForceSearcher(base)
-    search = live_search.LiveSearch(index, 40)
+    search = edited_corpus.LiveSearch(index, 40)
     now = dict(enumerate(base))
     for _ in range(300):
       block_id = int(rng.integers(60))
@@ -36,7 +36,7 @@ class LiveSearchTest(absltest.TestCase):
   def test_all_removed(self):
     base = np.eye(3, dtype=np.float32)
     index = brute_force.BruteForceSearcher(base)
-    search = live_search.LiveSearch(index, 3)
+    search = edited_corpus.LiveSearch(index, 3)
     search.remove(range(3))
     found = search.search(base, 2)
     np.testing.assert_array_equal(found.block_ids, np.full([3, 2], -1))
@@ -50,7 +50,7 @@ class LiveSearchTest(absltest.TestCase):
     index.search.return_value = searcher_lib.Neighbors(
       np.array([[7, 8]]), ones[:1, :2]
     )
-    search = live_search.LiveSearch(index, 10**6)
+    search = edited_corpus.LiveSearch(index, 10**6)
     tracemalloc.start()
     self.addCleanup(tracemalloc.stop)
     search.put(np.array([7, 10**6 + 1]), ones)

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.live.batching."""
+"""Tests for realm_tf.live.threads."""
 
 import concurrent.futures
 import threading
@@ -6,7 +6,7 @@ import threading
 from absl.testing import absltest
 
 from realm_tf import errors
-from realm_tf.live import batching
+from realm_tf.live import threads
 
 
 class BatcherTest(absltest.TestCase):
@@ -16,7 +16,7 @@ class BatcherTest(absltest.TestCase):
     self.batches = []
 
   def _batcher(self, batch_size=2, wait_secs=0.0, gather_secs=0.0):
-    batcher = batching.Batcher(
+    batcher = threads.Batcher(
       self._handle,
       batch_size,
       queue_size=5,

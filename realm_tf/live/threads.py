@@ -1,4 +1,4 @@
-"""Single requests -> batches, for one worker thread.
+"""Threads of a server: one works on requests in batches, one looks regularly.
 
 A batch costs less than its items one by one, so items that arrive during a
 batch form the next one. An idle worker starts at once. After a batch it waits
@@ -9,6 +9,7 @@ import collections
 from collections.abc import Callable, Sequence
 import concurrent.futures
 import threading
+import traceback
 from typing import Any, Generic, Optional, TypeVar, Union
 
 from absl import logging
@@ -73,7 +74,8 @@ class Batcher(Generic[Item, Result]):
     """
     with self._changed:
       if len(self._queue) + len(items) > self._queue_size:
-        self._drop_cancelled()
+        kept = [pair for pair in self._queue if not pair[1].cancelled()]
+        self._queue = collections.deque(kept)
       if len(self._queue) + len(items) > self._queue_size:
         raise errors.RequestError(
           'Too many questions wait. Try again later.', status=429
@@ -102,11 +104,6 @@ class Batcher(Generic[Item, Result]):
     self._queue.extend(pairs)
     self._changed.notify_all()
     return [future for _, future in pairs]
-
-  def _drop_cancelled(self) -> None:
-    kept = [pair for pair in self._queue if not pair[1].cancelled()]
-    self._queue.clear()
-    self._queue.extend(kept)
 
   def _work(self) -> None:
     last_size = 0
@@ -139,7 +136,10 @@ class Batcher(Generic[Item, Result]):
   def _run(self, batch: Sequence[Pair]) -> None:
     for work, future in batch:
       if callable(work):
-        _run_alone(work, future)
+        try:
+          future.set_result(work())
+        except Exception as error:
+          future.set_exception(error)
     items: list[Any] = [pair for pair in batch if not callable(pair[0])]
     if not items:
       return
@@ -147,7 +147,9 @@ class Batcher(Generic[Item, Result]):
     try:
       results = self._handle([item for item, _ in items])
     except Exception as error:  # The worker must survive a failed batch.
-      logging.exception('A batch of %d failed.', len(items))
+      logging.log_every_n_seconds(
+        *(logging.ERROR, 'A batch failed.\n%s', 60, traceback.format_exc())
+      )
       results = [error] * len(items)
     for (_, future), result in zip(items, results, strict=True):
       if isinstance(result, Exception):
@@ -156,8 +158,28 @@ class Batcher(Generic[Item, Result]):
         future.set_result(result)
 
 
-def _run_alone(work: Work, future: concurrent.futures.Future) -> None:
-  try:
-    future.set_result(work())
-  except Exception as error:
-    future.set_exception(error)
+class Watcher:
+  """Calls `look` every `poll_secs` seconds until `close`, even after errors."""
+
+  def __init__(self, look: Callable[[], object], poll_secs: float):
+    self._look, self._poll_secs = look, poll_secs
+    self._closed = threading.Event()
+    self._thread = threading.Thread(
+      target=self._run, name='watcher', daemon=True
+    )
+    self._thread.start()
+
+  def close(self) -> None:
+    """Stops the calls and waits until the current one has ended."""
+    self._closed.set()
+    self._thread.join()
+
+  def _run(self) -> None:
+    while not self._closed.wait(self._poll_secs):
+      try:
+        self._look()
+      except Exception:
+        logging.log_every_n_seconds(
+          *(logging.ERROR, 'A look for newer versions failed.\n%s', 60),
+          traceback.format_exc(),
+        )
