@@ -19,7 +19,7 @@ from absl import logging
 
 from realm_tf.answering import loading
 from realm_tf.config import names
-from realm_tf.export import hub_export
+from realm_tf.export import hub_modules
 from realm_tf.export import hugging_face_export
 from realm_tf.export import saved_model
 
@@ -47,7 +47,7 @@ launcher.check_flags(
 def main(_):
   model_dir, output_dir = answer_flags.MODEL_DIR.value, _OUTPUT_DIR.value
   if _FORMAT.value == 'hub':
-    print('\n'.join(hub_export.export(model_dir, output_dir)))
+    print('\n'.join(hub_modules.export(model_dir, output_dir)))
   elif _FORMAT.value == 'hugging_face':
     left_out = hugging_face_export.export(model_dir, _TOWER.value, output_dir)
     if left_out:

@@ -15,7 +15,6 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.answering import calibration as calibration_lib
-from realm_tf.export import graph_blocks
 from realm_tf.export import graph_evidence
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import span_reader
@@ -45,7 +44,7 @@ class GraphAnswerer:
   """
 
   tokenizer: wordpiece.WordpieceTokenizer
-  blocks: graph_blocks.GraphBlocks
+  blocks: graph_evidence.GraphBlocks
   num_blocks: int
   embedder: realm_model.RealmModel
   reader: realm_model.RealmModel

@@ -6,16 +6,15 @@ other embedders are complete for sentence-transformers.
 """
 
 from collections.abc import Mapping, Sequence
+import json
 import os
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.export import cards
-from realm_tf.export import sentence_files
 from realm_tf.importing import hugging_face_names
 from realm_tf.index import model_files
 from realm_tf.modeling import bert as bert_lib
@@ -29,6 +28,17 @@ _HEADS = {
   'block': ('block_embedder/', 'shared_embedder/'),
   'reader': ('masked_lm/', 'span_reader/'),
 }
+
+# Our head -> pooling of sentence-transformers.
+_POOLINGS = {
+  'cls': 'cls_token',
+  'first': 'cls_token',
+  'mean': 'mean_tokens',
+  'max': 'max_tokens',
+}
+_MODES = ('cls_token', 'mean_tokens', 'max_tokens', 'mean_sqrt_len_tokens')
+_IDENTITY = 'torch.nn.modules.linear.Identity'
+_TANH = 'torch.nn.modules.activation.Tanh'
 
 
 def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
@@ -45,34 +55,26 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
     os.path.join(output_dir, 'model.safetensors'),
     {'format': 'pt'},  # transformers requires it.
   )
-  sentence_files.write_json(
+  _write_json(
     os.path.join(output_dir, 'config.json'), _bert_config(bert, theirs)
   )
   tokenizer_files.write_hugging_face(
     output_dir, tokenizer.vocabulary, tokenizer.rules, bert.max_positions
   )
-  left_out, card = _write_head(output_dir, config, tower, arrays, tokenizer)
-  with tf.io.gfile.GFile(os.path.join(output_dir, 'README.md'), 'w') as file:
-    file.write(card)
-  return left_out
-
-
-def _write_head(output_dir, config, tower, arrays, tokenizer):
-  """Writes the head's modules; returns the omitted weights, and the card."""
-  embedder = config.model.embedder
-  if tower == 'reader' or not sentence_files.can_express(embedder):
-    left_out = sorted(name for name in arrays if name.startswith(_HEADS[tower]))
-    return left_out, cards.of_bert(tower, left_out)
+  embedder = model.embedder
+  # The release's head has no counterpart among sentence-transformers' modules.
+  if tower == 'reader' or embedder.head not in _POOLINGS:
+    return sorted(name for name in arrays if name.startswith(_HEADS[tower]))
   projection = {
     name.rpartition('/')[2]: value
     for name, value in arrays.items()
     if name.startswith(_HEADS[tower]) and '/projection/' in name
   }
   prompts = _prompts(embedder, tokenizer)
-  sentence_files.write(
-    output_dir, config.model, projection, _max_length(config, tower), prompts
+  _write_head(
+    output_dir, model, projection, _max_length(config, tower), prompts
   )
-  return [], cards.of_sentences(tower, config, prompts)
+  return []
 
 
 def _prompts(embedder, tokenizer) -> dict[str, str]:
@@ -135,4 +137,100 @@ def _bert_config(
     'layer_norm_eps': bert_lib.LAYER_NORM_EPSILON,
     'pad_token_id': 0,
     'torch_dtype': 'float32',
+  }
+
+
+def _write_head(
+  directory: str,
+  model: config_lib.ModelConfig,
+  projection: Mapping[str, np.ndarray],
+  max_length: int,
+  prompts: Mapping[str, str],
+) -> None:
+  """Writes the modules after the encoder, and their settings.
+
+  Args:
+    directory: Directory of the encoder.
+    projection: 'kernel' [in, out] and, if any, 'bias'; {} without projection.
+    max_length: Wordpieces of the longest text.
+    prompts: Prompts by sentence-transformers' names.
+  """
+  embedder = model.embedder
+  modules = _Modules(directory)
+  pooling = _pooling(embedder.head, model.embedder_bert.hidden_size)
+  modules.add('Pooling', pooling)
+  if projection:
+    path = modules.add('Dense', _dense(embedder, projection))
+    tensors = {'linear.weight': projection['kernel'].T}
+    if 'bias' in projection:
+      tensors['linear.bias'] = projection['bias']
+    weights.write_arrays(
+      tensors, os.path.join(path, 'model.safetensors'), {'format': 'pt'}
+    )
+  if embedder.normalize:
+    modules.add('Normalize')
+  _write_json(os.path.join(directory, 'modules.json'), modules.entries)
+  _write_json(
+    os.path.join(directory, 'sentence_bert_config.json'),
+    {'max_seq_length': max_length, 'do_lower_case': False},
+  )
+  _write_json(
+    os.path.join(directory, 'config_sentence_transformers.json'),
+    {
+      'prompts': dict(prompts),
+      'default_prompt_name': None,
+      'similarity_fn_name': 'cosine' if embedder.normalize else 'dot',
+    },
+  )
+
+
+def _write_json(path: str, value: Any) -> None:
+  """Writes a value as indented JSON."""
+  with tf.io.gfile.GFile(path, 'w') as file:
+    file.write(json.dumps(value, indent=2, ensure_ascii=False) + '\n')
+
+
+class _Modules:
+  """The list in modules.json; the encoder is the first entry."""
+
+  def __init__(self, directory: str):
+    self._directory = directory
+    self.entries: list[dict[str, Any]] = []
+    self._append('Transformer', '')
+
+  def add(self, kind: str, config: Optional[dict[str, Any]] = None) -> str:
+    """Makes the directory of the next module; returns its path."""
+    name = f'{len(self.entries)}_{kind}'
+    path = os.path.join(self._directory, name)
+    tf.io.gfile.makedirs(path)
+    if config is not None:
+      _write_json(os.path.join(path, 'config.json'), config)
+    self._append(kind, name)
+    return path
+
+  def _append(self, kind, path):
+    number = len(self.entries)
+    self.entries.append(
+      {
+        'idx': number,
+        'name': str(number),
+        'path': path,
+        'type': f'sentence_transformers.models.{kind}',
+      }
+    )
+
+
+def _pooling(head, hidden_size):
+  switches = {f'pooling_mode_{m}': m == _POOLINGS[head] for m in _MODES}
+  return {'word_embedding_dimension': hidden_size, **switches}
+
+
+def _dense(embedder, projection):
+  in_features, out_features = projection['kernel'].shape
+  is_tanh = embedder.head != 'cls' and embedder.dense == 'tanh'
+  return {
+    'in_features': in_features,
+    'out_features': out_features,
+    'bias': 'bias' in projection,
+    'activation_function': _TANH if is_tanh else _IDENTITY,
   }

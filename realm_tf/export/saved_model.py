@@ -9,7 +9,7 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf.answering import loading
 from realm_tf.export import graph_answerer
-from realm_tf.export import graph_blocks
+from realm_tf.export import graph_evidence
 from realm_tf.export import graph_search
 from realm_tf.index import held_out_queries
 from realm_tf.index import model_files
@@ -46,7 +46,7 @@ def export(
     searcher,
     graph_answerer.num_searched(finetuning, loaded.table.num_blocks),
   )
-  module.blocks = graph_blocks.GraphBlocks(loaded.table)
+  module.blocks = graph_evidence.GraphBlocks(loaded.table)
   answerer = graph_answerer.GraphAnswerer(
     loaded.tokenizer,
     module.blocks,

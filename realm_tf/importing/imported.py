@@ -1,6 +1,5 @@
 """The result of all importers, and its checks."""
 
-from collections.abc import Callable
 from typing import NamedTuple, Optional
 
 import numpy as np
@@ -8,44 +7,14 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.importing import hugging_face_names
-from realm_tf.importing import sentence_settings
+from realm_tf.importing import safetensors_files
+from realm_tf.importing import sentence_transformers
 
 ONE_TOWER = (
   'The source has only the embedder of queries, which also serves blocks. Add '
   'the pre-trained embedder to --source before you embed blocks again.'
 )
 _MAX_PADDING = 128  # Rows. Some tables are padded to a multiple of 128 or less.
-
-
-class Rows:
-  """Embeddings of blocks, float32 [N, D], read by slices.
-
-  The authors' block embeddings take 6.84 GB (Section 3.3). An index copies them
-  shard by shard. `path` is for errors.
-  """
-
-  def __init__(
-    self, shape: tuple[int, int], read: Callable[[slice], np.ndarray], path: str
-  ):
-    self.shape = shape
-    self._read = read
-    self._path = path
-
-  def __len__(self) -> int:
-    return self.shape[0]
-
-  def __getitem__(self, rows: slice) -> np.ndarray:
-    """Reads a slice of step 1, float32 [n, D]."""
-    start, stop, _ = rows.indices(len(self))
-    if start >= stop:
-      return np.zeros([0, self.shape[1]], np.float32)
-    values = self._read(slice(start, stop))
-    if not np.isfinite(values).all():
-      raise errors.UserError(
-        f'Embeddings must be finite. Found NaN or infinity in rows {start} to '
-        f'{stop} of {self._path}. Copy it again.'
-      )
-    return values
 
 
 class Imported(NamedTuple):
@@ -64,11 +33,11 @@ class Imported(NamedTuple):
   arrays: dict[str, np.ndarray]
   report: hugging_face_names.Report
   finetuning: config_lib.FinetuningConfig = config_lib.FinetuningConfig()
-  embeddings: Optional[Rows] = None
+  embeddings: Optional[safetensors_files.Rows] = None
   blocks_file: Optional[str] = None
   vocab_file: Optional[str] = None
   notes: tuple[str, ...] = ()
-  settings: sentence_settings.Settings = sentence_settings.Settings()
+  settings: sentence_transformers.Settings = sentence_transformers.Settings()
 
 
 class Given(NamedTuple):

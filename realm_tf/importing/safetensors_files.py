@@ -4,7 +4,7 @@ Large tensors stay in their files, which are mapped into memory. Files of an
 object store are first copied to this machine.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 import os
 import tempfile
 from typing import Any, NamedTuple, Optional
@@ -13,7 +13,6 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.importing import imported
 from realm_tf.importing import json_files
 from realm_tf.modeling import weights
 from realm_tf.rundir import json_shapes
@@ -21,6 +20,37 @@ from realm_tf.rundir import json_shapes
 _FILE = 'model.safetensors'
 _INDEX = {'weight_map': json_shapes.map_of(json_shapes.TEXT)}
 _DTYPES = ('F64', 'F32', 'F16', 'BF16')
+
+
+class Rows:
+  """Embeddings of blocks, float32 [N, D], read by slices.
+
+  The authors' block embeddings take 6.84 GB (Section 3.3). An index copies them
+  shard by shard. `path` is for errors.
+  """
+
+  def __init__(
+    self, shape: tuple[int, int], read: Callable[[slice], np.ndarray], path: str
+  ):
+    self.shape = shape
+    self._read = read
+    self._path = path
+
+  def __len__(self) -> int:
+    return self.shape[0]
+
+  def __getitem__(self, rows: slice) -> np.ndarray:
+    """Reads a slice of step 1, float32 [n, D]."""
+    start, stop, _ = rows.indices(len(self))
+    if start >= stop:
+      return np.zeros([0, self.shape[1]], np.float32)
+    values = self._read(slice(start, stop))
+    if not np.isfinite(values).all():
+      raise errors.UserError(
+        f'Embeddings must be finite. Found NaN or infinity in rows {start} to '
+        f'{stop} of {self._path}. Copy it again.'
+      )
+    return values
 
 
 class _Place(NamedTuple):
@@ -71,7 +101,7 @@ class Tensors(Mapping[str, np.ndarray]):
           f'{self._directory}, where the config needs {shape}. Copy both again.'
         )
 
-  def rows(self, name: str) -> Optional[imported.Rows]:
+  def rows(self, name: str) -> Optional[Rows]:
     """Returns a float32 matrix to read by rows, or None if it is missing."""
     if name not in self:
       return None
@@ -82,7 +112,7 @@ class Tensors(Mapping[str, np.ndarray]):
         f'{name} must be a matrix of F32. Found {dtype} of shape {shape} in '
         f'{path}. Save it again as float32.'
       )
-    return imported.Rows(shape, lambda rows: self._slice(name)[rows], path)
+    return Rows(shape, lambda rows: self._slice(name)[rows], path)
 
   def _slice(self, name: str) -> Any:
     place = self._places[name]

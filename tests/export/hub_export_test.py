@@ -1,4 +1,4 @@
-"""Tests for realm_tf.export.hub_export, in a process without realm_tf."""
+"""Tests for realm_tf.export.hub_modules, in a process without realm_tf."""
 
 import dataclasses
 import os
@@ -8,8 +8,7 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.export import hub_encoders
-from realm_tf.export import hub_export
+from realm_tf.export import hub_modules
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.records import joining
@@ -40,7 +39,7 @@ class HubExportTest(absltest.TestCase):
     models.write_model(path, corpus, models.config(), _PARTS)
     cls.opened = model_files.open_model(path, _PARTS)
     cls.model, cls.lengths = cls.opened.model, cls.opened.config.lengths
-    cls.paths = hub_export.export(path, os.path.join(directory.name, 'hub'))
+    cls.paths = hub_modules.export(path, os.path.join(directory.name, 'hub'))
     cls.packed = joining.pack(
       _ids(_TITLES, 4), _ids(_TEXTS, 8), *tiny.SPECIAL_IDS, 15
     )
@@ -80,7 +79,7 @@ class HubExportTest(absltest.TestCase):
     )
     model.log_temperature.assign(0.5)
     opened = dataclasses.replace(self.opened, model=model)
-    module = hub_encoders.query_embedder(opened)
+    module = hub_modules.query_embedder(opened)
     embedded = module.encode(self.packed, False)
     self._assert_equal(embedded, model.embed_queries(self.packed))
     lengths = np.full([len(_TEXTS)], 3.0 * np.exp(-0.5))
@@ -135,17 +134,10 @@ class HubExportTest(absltest.TestCase):
         np.square(result['after']).mean(), np.square(result['before']).mean()
       )
 
-  def test_has_vocabulary_and_card(self):
+  def test_has_vocabulary(self):
     vocabulary = list(tiny.TOKENIZER.vocabulary)
     self.assertEqual(self.results['vocabulary'], vocabulary)
     self.assertTrue(self.results['do_lower_case'])
-    for path in self.paths:
-      with open(os.path.join(path, 'README.md')) as file:
-        card = file.read()
-      self.assertStartsWith(
-        card, f'# Module realm_tf/{os.path.basename(path)}/1\n'
-      )
-      self.assertIn('| `serving_default` |', card)
 
 
 if __name__ == '__main__':

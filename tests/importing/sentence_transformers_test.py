@@ -1,4 +1,4 @@
-"""Tests for realm_tf.importing.{sentence_transformers,sentence_settings}.
+"""Tests for realm_tf.importing.sentence_transformers.
 
 `text_lengths` makes the prompts and lengths.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.importing import hugging_face
 from realm_tf.importing import hugging_face_model
-from realm_tf.importing import text_lengths
+from realm_tf.importing import model_writing
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from tests import tiny
@@ -76,7 +76,7 @@ class SentenceTransformersTest(parameterized.TestCase):
 
   def _config(self):
     found = hugging_face_model.load(self.directory)
-    return text_lengths.fit(found, tiny.TOKENIZER)
+    return model_writing.fit_lengths(found, tiny.TOKENIZER)
 
   @parameterized.parameters(
     ({'pooling_mode_cls_token': True}, 'first'),
