@@ -23,6 +23,9 @@ sys.exit(not (u.find_spec("torch") and u.find_spec("transformers")))' || {
     "$peers/bin/python" -m pip install -q 'torch==2.13.0'
   "$peers/bin/python" -m pip install -q 'transformers==4.57.6'
 }
+"$peers/bin/python" -c 'import sentence_transformers' 2>/dev/null ||
+  "$peers/bin/python" -m pip install -q 'sentence-transformers==5.7.0' \
+    'transformers==4.57.6'
 "$peers/bin/python" -c 'import openvino' 2>/dev/null ||
   "$peers/bin/python" -m pip install -q 'openvino==2026.4.1'
 echo "Peers: $peers"
