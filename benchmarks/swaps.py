@@ -27,7 +27,6 @@ from realm_tf.index import index_plan
 from realm_tf.index import searchers
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
-from realm_tf.records import query_files
 from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -97,7 +96,7 @@ class _RandomTable:
 def _write_queries(directory: str, table: Any) -> query_table.QueryTable:
   rng = np.random.default_rng(1)
   no_spans = np.zeros([0, 2], np.int32)
-  query_files.write(
+  query_table.write(
     (
       query_table.Query(rng.choice(_ORDINARY_IDS, _QUERY_TOKENS), no_spans)
       for _ in range(_NUM_QUERIES)

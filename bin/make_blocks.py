@@ -24,11 +24,10 @@ from absl import flags
 from realm_tf import errors
 from realm_tf.config import names
 from realm_tf.corpus import json_records
-from realm_tf.records import corpus_building
 from realm_tf.records import corpus_files
 from realm_tf.records import corpus_links
 from realm_tf.records import corpus_update
-from realm_tf.text import vocabulary_learning
+from realm_tf.text import vocabulary
 from realm_tf.text import wordpiece
 
 article_flags.define_format()
@@ -79,7 +78,7 @@ def _tokenizer() -> wordpiece.WordpieceTokenizer:
     json_records.read_texts(article_flags.split(_VOCAB_TEXT.value or [])),
   )
   return wordpiece.WordpieceTokenizer(
-    vocabulary_learning.learn_vocabulary(texts, _VOCAB_SIZE.value)
+    vocabulary.learn_vocabulary(texts, _VOCAB_SIZE.value)
   )
 
 
@@ -101,7 +100,7 @@ def _cut(tokenizer, length, counts, links, update=None):
   if links:
     articles = links.noting(articles)
     counts.on_redirect = links.named.add_redirect
-  return corpus_building.cut(
+  return corpus_files.cut(
     articles, tokenizer, length, article_flags.NUM_WORKERS.value
   )
 
@@ -118,7 +117,7 @@ def _write(output, source, counts) -> dict[str, Any]:
     links = corpus_links.CorpusLinks(_LINKS.value)
   batches = _cut(tokenizer, length, counts, links)
   return corpus_files.write(
-    corpus_building.without_duplicates(batches, counts),
+    corpus_files.without_duplicates(batches, counts),
     output,
     tokenizer,
     source=source,

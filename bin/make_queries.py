@@ -17,7 +17,7 @@ from absl import flags
 
 from realm_tf.corpus import tagged_sentences
 from realm_tf.records import query_building
-from realm_tf.records import query_files
+from realm_tf.records import query_table
 from realm_tf.tagging import taggers
 
 flags.mark_flag_as_required('input')
@@ -63,7 +63,7 @@ def main(_):
   table = corpus_flags.open_table(verify=True)
   tokenizer = corpus_flags.tokenizer()
   counts = article_flags.new_counts()
-  manifest = query_files.write(
+  manifest = query_table.write(
     _queries(tokenizer, table, counts),
     output_dir,
     table,

@@ -46,7 +46,7 @@ _ADAPTERS = {
   'tensorflow_text': [
     'realm_tf/text/sentencepieces.py',
     'realm_tf/text/string_tensors.py',
-    'realm_tf/text/vocabulary_learning.py',
+    'realm_tf/text/vocabulary.py',
     'realm_tf/text/wordpiece.py',
   ],
 }

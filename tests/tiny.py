@@ -16,7 +16,6 @@ from realm_tf.records import block_table
 from realm_tf.records import corpus_files
 from realm_tf.records import encoded_blocks
 from realm_tf.records import null_block
-from realm_tf.records import query_files
 from realm_tf.records import query_table
 from realm_tf.text import wordpiece
 from tests import fakes
@@ -210,7 +209,7 @@ def write_queries(
 ) -> str:
   """Returns the path of new queries below `directory`."""
   queries_dir = os.path.join(directory, 'queries')
-  query_files.write(queries, queries_dir, corpus, masking=masking, source={})
+  query_table.write(queries, queries_dir, corpus, masking=masking, source={})
   return queries_dir
 
 

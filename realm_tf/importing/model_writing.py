@@ -21,7 +21,6 @@ from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
-from realm_tf.records import corpus_building
 from realm_tf.records import corpus_files
 from realm_tf.rundir import layout
 from realm_tf.rundir import manifests
@@ -126,7 +125,7 @@ def _write_corpus(imported, corpus_dir, tokenizer, num_workers, block_tokens):
     block_texts.read(imported.blocks_file), rows, imported.blocks_file
   )
   manifest = corpus_files.write(
-    corpus_building.cut(articles, tokenizer, None, num_workers),
+    corpus_files.cut(articles, tokenizer, None, num_workers),
     corpus_dir,
     tokenizer,
     source={'blocks': imported.blocks_file},

@@ -10,8 +10,8 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import distinct_ids
 from realm_tf.corpus import sources
 from realm_tf.pipelines import reading as reading_lib
-from realm_tf.records import batch_files
-from realm_tf.records import corpus_building
+from realm_tf.records import columns
+from realm_tf.records import corpus_files
 from realm_tf.records import encoded_blocks
 from realm_tf.text import wordpiece
 
@@ -30,7 +30,7 @@ def build(
   work = _Cut(cutter, reading)
   with reading_lib.run(reading, blocks.batches, work, counts) as paths:
     yield from with_different_ids(
-      encoded_blocks.EncodedBlocks(**batch_files.read(path)) for path in paths
+      encoded_blocks.EncodedBlocks(**columns.read_file(path)) for path in paths
     )
 
 
@@ -63,9 +63,9 @@ class _Cut(beam.DoFn):
     self._arguments, self._reading = cutter, reading
 
   def setup(self) -> None:
-    self._cut = corpus_building.Cutter(*self._arguments)
+    self._cut = corpus_files.Cutter(*self._arguments)
 
   def process(self, element: tuple[str, list[sources.Article]]) -> None:
     name, articles = element
     path = self._reading.batch_path(name)
-    batch_files.write(self._cut(articles)._asdict(), path)
+    columns.write_file(self._cut(articles)._asdict(), path)

@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional
 import apache_beam as beam
 
 from realm_tf.index import index_builder
-from realm_tf.pipelines import running
+from realm_tf.pipelines import reading
 from realm_tf.rundir import versions
 
 
@@ -33,7 +33,7 @@ def embed(
 
   `options` are Beam's, e.g. '--runner=DirectRunner'. UserError if Beam fails.
   """
-  with running.pipeline(options) as pipeline:
+  with reading.pipeline(options) as pipeline:
     _ = (
       pipeline
       | beam.Create(range(num_shards))

@@ -11,11 +11,10 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.corpus import terms as terms_lib
 from realm_tf.pipelines import reading as reading_lib
-from realm_tf.records import batch_files
 from realm_tf.records import block_table
+from realm_tf.records import columns
 from realm_tf.records import query_building
 from realm_tf.records import query_table
-from realm_tf.records import rows as rows_lib
 from realm_tf.rundir import layout
 from realm_tf.tagging import taggers
 from realm_tf.text import wordpiece
@@ -44,8 +43,8 @@ def build(
     work = _Tag(tagging, reading, terms_path)
     with reading_lib.run(reading, sources.in_batches, work, counts) as paths:
       for path in paths:
-        columns = batch_files.read(path)
-        yield from query_table.EncodedQueries(**columns).decode()
+        arrays = columns.read_file(path)
+        yield from query_table.EncodedQueries(**arrays).decode()
 
 
 @contextlib.contextmanager
@@ -55,11 +54,11 @@ def _terms_file(tagging: Tagging, path: str) -> Iterator[str]:
     yield ''
     return
   terms = taggers.terms_of(block_table.BlockTable.open(tagging.corpus_dir))
-  columns: dict[str, Any] = {'words': rows_lib.Rows.of_texts(terms.words)}
+  by_name: dict[str, Any] = {'words': columns.Rows.of_texts(terms.words)}
   for name, arrays in terms._asdict().items():
     if name != 'words':
-      columns |= {f'{name}{i}': array for i, array in enumerate(arrays)}
-  batch_files.write(columns, path)
+      by_name |= {f'{name}{i}': array for i, array in enumerate(arrays)}
+  columns.write_file(by_name, path)
   try:
     yield path
   finally:
@@ -67,10 +66,10 @@ def _terms_file(tagging: Tagging, path: str) -> Iterator[str]:
 
 
 def _read_terms(path: str) -> terms_lib.Terms:
-  columns = dict(batch_files.read(path))
-  words = cast(rows_lib.Rows, columns.pop('words')).texts()
+  by_name = dict(columns.read_file(path))
+  words = cast(columns.Rows, by_name.pop('words')).texts()
   lists: dict[str, list] = {}
-  for name, array in columns.items():
+  for name, array in by_name.items():
     lists.setdefault(name[:-1], []).append(array)
   return terms_lib.Terms(words, **lists)
 
@@ -106,6 +105,8 @@ class _Tag(beam.DoFn):
       self._table,
       counts,
     )
-    columns = query_table.encode(list(queries))._asdict()
-    batch_files.write(columns, self._reading.batch_path(name))
+    columns.write_file(
+      query_table.encode(list(queries))._asdict(),
+      self._reading.batch_path(name),
+    )
     self._reading.report(f'of-{name}', counts)

@@ -11,14 +11,15 @@ import json
 import os
 from typing import NamedTuple
 
+from absl import logging
 import apache_beam as beam
+from apache_beam.options import pipeline_options
 import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
-from realm_tf.pipelines import running
 
 _BATCH, _REPORT = 'batch-', 'report-'
 
@@ -80,8 +81,8 @@ def run(
   items = list(enumerate(sources.expand(reading.inputs, reading.format)))
   tf.io.gfile.makedirs(reading.work_dir)
   try:
-    with running.pipeline(reading.options) as pipeline:
-      files = pipeline | beam.Create(items) | 'SpreadFiles' >> beam.Reshuffle()
+    with pipeline(reading.options) as root:
+      files = root | beam.Create(items) | 'SpreadFiles' >> beam.Reshuffle()
       # An article without an id gets its number in the whole input.
       numbers = beam.pvalue.AsDict(files | beam.Map(_count, reading))
       _ = (
@@ -160,3 +161,19 @@ def _paths(work_dir: str, prefix: str) -> list[str]:
     for name in tf.io.gfile.listdir(work_dir)
     if name.startswith(prefix) and not name.endswith('.part')
   )
+
+
+@contextlib.contextmanager
+def pipeline(options: Sequence[str]) -> Iterator[beam.Pipeline]:
+  """Yields a pipeline, and runs it at the end; UserError if Beam fails."""
+  try:
+    with beam.Pipeline(
+      options=pipeline_options.PipelineOptions(list(options))
+    ) as result:
+      yield result
+  except Exception as error:  # Beam, runners and services raise any kind.
+    logging.info('Beam ended with:', exc_info=True)
+    raise errors.UserError(
+      f'Beam must run with {" ".join(options)}. Found {type(error).__name__}: '
+      f'{str(error).strip()[:300]!r}. Check --runner and --beam_option.'
+    ) from error

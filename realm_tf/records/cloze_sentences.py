@@ -6,7 +6,45 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf.records import block_table
-from realm_tf.records import noise
+
+
+def add_noise(
+  ids: np.ndarray,
+  rate: float,
+  ordinary_ids: np.ndarray,
+  rng: np.random.Generator,
+  *,
+  own: slice,
+  size: int,
+) -> np.ndarray:
+  """Replaces a share `rate` of the wordpieces by random ordinary ones."""
+  if not rate:
+    return ids
+  shape = [size, *ids.shape[1:]]
+  chosen = (rng.random(shape)[own] < rate) & (ids >= ordinary_ids[0])
+  noise = rng.choice(ordinary_ids, size=shape)[own]
+  return np.where(chosen, noise, ids).astype(np.int32)
+
+
+def drop_words(
+  ids: np.ndarray,
+  rate: float,
+  ordinary_ids: np.ndarray,
+  rng: np.random.Generator,
+  *,
+  own: slice,
+  size: int,
+) -> np.ndarray:
+  """Drops a share `rate` of the wordpieces, keeps at least one, closes gaps."""
+  if not rate:
+    return ids
+  draws = rng.random([size, *ids.shape[1:]])[own]
+  is_ordinary = ids >= ordinary_ids[0]
+  draws = np.where(is_ordinary, draws, -1.0)
+  is_kept = (draws >= rate) | (draws == draws.max(axis=1, keepdims=True))
+  kept = np.where(is_kept | ~is_ordinary, ids, 0)
+  order = np.argsort(kept == 0, axis=1, kind='stable')
+  return np.take_along_axis(kept, order, axis=1).astype(np.int32)
 
 
 def take(
@@ -47,10 +85,10 @@ def change(
 
   The queries are rows `own` of a batch of `size`.
   """
-  queries = noise.add_noise(
+  queries = add_noise(
     queries, config.query_noise_rate, ordinary_ids, rng, own=own, size=size
   )
-  return noise.drop_words(
+  return drop_words(
     queries, config.query_drop_rate, ordinary_ids, rng, own=own, size=size
   )
 

@@ -4,15 +4,53 @@ NAME.npy holds the rows end to end; texts are UTF-8, uint8. NAME.offsets.npy
 holds where each row begins, and where the last one ends, int64.
 """
 
+from collections.abc import Mapping, Sequence
 import hashlib
+import io
+import itertools
 import os
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional, Union
+import uuid
 
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.records import npy_files
-from realm_tf.records import rows as rows_lib
+
+
+class Rows(NamedTuple):
+  """N rows end to end: texts as UTF-8, uint8, or ids, int32."""
+
+  values: np.ndarray
+  lengths: np.ndarray
+
+  @classmethod
+  def of_texts(cls, texts: Sequence[str]) -> 'Rows':
+    encoded = [text.encode('utf-8', 'replace') for text in texts]
+    return cls(np.frombuffer(b''.join(encoded), np.uint8), _lengths(encoded))
+
+  @classmethod
+  def of_ids(cls, arrays: Sequence[np.ndarray]) -> 'Rows':
+    values = np.concatenate([np.zeros(0, np.int32), *arrays])
+    return cls(values.astype(np.int32), _lengths(arrays))
+
+  def select(self, is_kept: np.ndarray) -> 'Rows':
+    """Returns the rows where `is_kept`, bool [N]."""
+    return Rows(
+      self.values[np.repeat(is_kept, self.lengths)], self.lengths[is_kept]
+    )
+
+  def arrays(self) -> list[np.ndarray]:
+    ends = itertools.accumulate(self.lengths.tolist(), initial=0)
+    return [self.values[a:b] for a, b in itertools.pairwise(ends)]
+
+  def texts(self) -> list[str]:
+    return [row.tobytes().decode('utf-8', 'replace') for row in self.arrays()]
+
+
+def _lengths(rows: Sequence) -> np.ndarray:
+  return np.array([len(row) for row in rows], np.int32)
 
 
 class ColumnWriter:
@@ -26,7 +64,7 @@ class ColumnWriter:
     self._file = open(self._path + '.npy', 'wb')  # noqa: SIM115, until close.
     self._header_bytes = self._write_header(0)
 
-  def extend(self, rows: rows_lib.Rows) -> None:
+  def extend(self, rows: Rows) -> None:
     data = np.ascontiguousarray(rows.values, self._dtype).tobytes()
     self._digest.update(data)
     self._file.write(data)
@@ -116,10 +154,10 @@ class RaggedColumn:
   def row(self, i: int) -> np.ndarray:
     return np.array(self._plain[self.offsets[i] : self.offsets[i + 1]])
 
-  def slice(self, start: int, stop: int) -> rows_lib.Rows:
+  def slice(self, start: int, stop: int) -> Rows:
     offsets = self.offsets[start : stop + 1]
     lengths = np.diff(offsets).astype(np.int32)
-    return rows_lib.Rows(self.values[offsets[0] : offsets[-1]], lengths)
+    return Rows(self.values[offsets[0] : offsets[-1]], lengths)
 
   def text(self, i: int) -> str:
     return self.row(i).tobytes().decode('utf-8', 'replace')
@@ -135,3 +173,32 @@ class RaggedColumn:
     positions = starts + np.arange(length)  # [..., L]
     inside = positions < ends
     return np.where(inside, self.values[np.where(inside, positions, 0)], 0)
+
+
+_Columns = Mapping[str, Union[np.ndarray, Rows]]
+
+
+def write_file(columns: _Columns, path: str) -> None:
+  """Writes or replaces a file of columns by name; `path` may be remote."""
+  arrays = {}
+  for name, column in columns.items():
+    if isinstance(column, Rows):
+      column, arrays[f'{name}.lengths'] = column
+    arrays[name] = column
+  buffer = io.BytesIO()
+  np.savez(buffer, **arrays)
+  # Two workers of Beam may write the same batch at the same time.
+  part = f'{path}.{uuid.uuid4().hex[:8]}.part'
+  with tf.io.gfile.GFile(part, 'wb') as file:
+    file.write(buffer.getvalue())
+  tf.io.gfile.rename(part, path, overwrite=True)
+
+
+def read_file(path: str) -> _Columns:
+  """Returns the columns of a file by name."""
+  with tf.io.gfile.GFile(path, 'rb') as file:
+    columns = dict(np.load(io.BytesIO(file.read()), allow_pickle=False))
+  for name in [name for name in columns if f'{name}.lengths' in columns]:
+    lengths = columns.pop(f'{name}.lengths')
+    columns[name] = Rows(columns[name], lengths)
+  return columns

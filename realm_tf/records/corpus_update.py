@@ -14,7 +14,6 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.records import block_table
-from realm_tf.records import corpus_building
 from realm_tf.records import corpus_files
 from realm_tf.records import corpus_links
 from realm_tf.records import encoded_blocks
@@ -80,7 +79,7 @@ class CorpusUpdate:
     """Writes the kept blocks and the new blocks; returns the manifest."""
     known = self._table.hashes[self._is_kept]
     counts.drop('removed block', int(np.sum(~self._is_kept)))
-    new = corpus_building.without_duplicates(batches, counts, known)
+    new = corpus_files.without_duplicates(batches, counts, known)
     return corpus_files.write(
       itertools.chain(self._kept(), map(self._checked, new)),
       output_dir,

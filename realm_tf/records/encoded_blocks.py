@@ -5,13 +5,20 @@ send to the main process.
 """
 
 from collections.abc import Sequence
+import hashlib
 from typing import NamedTuple
 
 import numpy as np
 
 from realm_tf.corpus import blocks as blocks_lib
-from realm_tf.records import rows as rows_lib
-from realm_tf.records import text_hashes
+from realm_tf.records import columns
+
+
+def of(text: str) -> int:
+  """Returns 64 bits, the same in every process."""
+  data = text.encode('utf-8', 'replace')
+  return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), 'big')
+
 
 # Columns of a corpus -> type of their values.
 ARTICLE_COLUMNS = {
@@ -40,12 +47,12 @@ class EncodedBlocks(NamedTuple):
 
   hashes: np.ndarray
   article_rows: np.ndarray
-  article_ids: rows_lib.Rows
-  titles: rows_lib.Rows
-  title_ids: rows_lib.Rows
-  texts: rows_lib.Rows
-  body_ids: rows_lib.Rows
-  sentence_ends: rows_lib.Rows
+  article_ids: columns.Rows
+  titles: columns.Rows
+  title_ids: columns.Rows
+  texts: columns.Rows
+  body_ids: columns.Rows
+  sentence_ends: columns.Rows
 
   def articles(self) -> list[tuple[str, str]]:
     """Returns (id, title) of each article."""
@@ -77,11 +84,10 @@ def encode(blocks: Sequence[blocks_lib.Block]) -> EncodedBlocks:
     if not articles or _article(block) != _article(articles[-1]):
       articles.append(block)
     article_rows[i] = len(articles) - 1
-  of_texts, of_ids = rows_lib.Rows.of_texts, rows_lib.Rows.of_ids
+  of_texts, of_ids = columns.Rows.of_texts, columns.Rows.of_ids
   return EncodedBlocks(
     np.array(
-      [text_hashes.of(f'{block.title}\n{block.text}') for block in blocks],
-      np.uint64,
+      [of(f'{block.title}\n{block.text}') for block in blocks], np.uint64
     ),
     article_rows,
     of_texts([block.article_id for block in articles]),

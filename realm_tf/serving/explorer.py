@@ -14,7 +14,7 @@ from realm_tf.answering import loading
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.text import normal_forms
+from realm_tf.text import plain_letters
 from realm_tf.text import sentences
 
 WORDS, EMBEDDINGS, BOTH = 'words', 'embeddings', 'both'
@@ -142,11 +142,11 @@ class Explorer:
 
   @functools.cached_property
   def _plain_titles(self) -> list[str]:
-    return [*map(normal_forms.plain, self._titles)]
+    return [*map(plain_letters.plain, self._titles)]
 
   def _rows_of(self, text: str) -> list[int]:
     """Returns articles with `text` in their title; the closest titles first."""
-    part = normal_forms.plain(text.strip())
+    part = plain_letters.plain(text.strip())
     rows = [i for i, title in enumerate(self._plain_titles) if part in title]
     titles = self._plain_titles
     rows.sort(key=lambda i: (not titles[i].startswith(part), len(titles[i])))

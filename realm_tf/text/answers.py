@@ -18,7 +18,7 @@ import string
 
 import numpy as np
 
-from realm_tf.text import normal_forms
+from realm_tf.text import plain_letters
 from realm_tf.text import timed_pattern
 
 _ARTICLES = re.compile(r'\b(a|an|the)\b')
@@ -30,7 +30,7 @@ _DELETE_PUNCTUATION = str.maketrans('', '', string.punctuation)
 @functools.lru_cache(maxsize=100_000)
 def normalize_answer(text: str) -> str:
   """Decomposes (NFD), lower-cases, drops ASCII punctuation, a, an and the."""
-  text = normal_forms.normalize('NFD', text).lower()
+  text = plain_letters.normalize('NFD', text).lower()
   text = _ARTICLES.sub(' ', text.translate(_DELETE_PUNCTUATION))
   return ' '.join(text.split())
 
@@ -135,7 +135,7 @@ def _finder(answers: Sequence[str], regex: bool) -> Callable[[str], bool]:
 def _spaced_words(text: str) -> str:
   """Returns the words, without a, an and the, with spaces around each."""
   # A separate accent would end a word; NFC joins it.
-  words = _WORD.findall(normal_forms.normalize('NFC', text).lower())
+  words = _WORD.findall(plain_letters.normalize('NFC', text).lower())
   return f' {" ".join(word for word in words if word not in _DROPPED)} '
 
 

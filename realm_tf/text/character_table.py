@@ -1,17 +1,141 @@
-"""Normalizes texts by `character_rules` for tensorflow_text's wordpiece op.
+"""Normalizes texts by BERT's rules for tensorflow_text's wordpiece op.
 
 FastWordpieceTokenizer splits words by other tables than BERT's. So each of the
 vocabulary's characters beyond ASCII is replaced by a letter, in pieces and in
 texts; all other characters share one letter. Spaces mark BERT's word ends.
 """
 
-from collections.abc import Iterable, Sequence
+import bisect
+from collections.abc import Iterable, Iterator, Sequence
+import dataclasses
+import functools
 import itertools
+import json
+import pathlib
 from typing import NamedTuple, Optional
+import unicodedata
 
 import numpy as np
 
-from realm_tf.text import character_rules
+NUM_CHARACTERS = 0x110000
+_TABLES = json.loads(
+  pathlib.Path(__file__).with_name('characters.json').read_text()
+)
+
+
+def _bounds(ranges: str | list[str]) -> tuple[int, ...]:
+  """Parses hexadecimal 'first-last ...' to (first, last + 1, ...)."""
+  text = ranges if isinstance(ranges, str) else ' '.join(ranges)
+  pairs = (part.partition('-') for part in text.split())
+  return tuple(
+    bound
+    for first, _, last in pairs
+    for bound in (int(first, 16), int(last or first, 16) + 1)
+  )
+
+
+def codes(bounds: tuple[int, ...]) -> Iterator[int]:
+  """Yields the codes of all characters within `bounds`."""
+  for first, stop in zip(bounds[::2], bounds[1::2], strict=True):
+    yield from range(first, stop)
+
+
+def _characters(ranges: str | list[str]) -> frozenset[str]:
+  return frozenset(map(chr, codes(_bounds(ranges))))
+
+
+def _is_in(bounds: tuple[int, ...], character: str) -> bool:
+  return bisect.bisect_right(bounds, ord(character)) % 2 == 1
+
+
+# Control, format and private characters, and U+FFFD.
+DROPPED = _bounds(_TABLES['dropped'])
+CHINESE = _bounds(_TABLES['chinese'])
+# All characters that may be decomposed or lower-cased.
+_CHANGING = _bounds(_TABLES['changing'])
+# Categories P*, and ASCII's symbols.
+_PUNCTUATION = _characters(_TABLES['punctuation'])
+_MARKS = _characters(_TABLES['marks'])  # Accents: category Mn.
+_SPACES = _characters(_TABLES['spaces'])
+# Characters newer than the table of decompositions.
+_WHOLE = _characters(_TABLES['whole'])
+# Capital -> small letter, where versions of Python differ.
+_NEW_LOWER = {
+  capital: chr(ord(capital) + int(distance))
+  for distance, capitals in _TABLES['new capitals'].items()
+  for capital in _characters(capitals)
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class CharacterRules:
+  """Rules of a vocabulary, by default BERT's uncased ones.
+
+  Attributes:
+    strip_accents: Whether characters are decomposed and lose their accents.
+    split_chinese: Whether each Chinese character is a word.
+    clean_text: Whether control characters are dropped.
+  """
+
+  lowercase: bool = True
+  strip_accents: bool = True
+  split_chinese: bool = True
+  clean_text: bool = True
+
+  def spell(self, character: str) -> str:
+    """Returns a character's normalized form, with spaces where words end."""
+    if self.clean_text and _is_in(DROPPED, character):
+      return ''
+    spelled = character
+    if self.strip_accents and character not in _WHOLE:
+      parts = unicodedata.normalize('NFD', character)
+      spelled = ''.join(c for c in parts if c not in _MARKS)
+    if self.lowercase:
+      spelled = ''.join(_NEW_LOWER.get(c) or c.lower() for c in spelled)
+    spelled = ''.join(map(_apart, spelled))
+    if self.split_chinese and _is_in(CHINESE, character):
+      return f' {spelled} '
+    return spelled
+
+  def is_word(self, text: str) -> bool:
+    """Returns whether a normalized text is one word."""
+    if not text or not _SPACES.isdisjoint(text):
+      return False
+    return len(text) == 1 or not any(
+      c in _PUNCTUATION or (self.split_chinese and _is_in(CHINESE, c))
+      for c in text
+    )
+
+
+UNCASED = CharacterRules()
+
+
+def is_mark(character: str) -> bool:
+  """Returns whether a character is an accent (category Mn)."""
+  return character in _MARKS
+
+
+@functools.cache
+def irregular(rules: CharacterRules) -> dict[int, str]:
+  """Returns code -> spelling of all characters that change.
+
+  Characters that are only dropped or only split as Chinese may be missing.
+  """
+  characters = [*map(chr, codes(_CHANGING))]
+  # Three of four do not change; to spell them would take most of the time.
+  decomposed = unicodedata.normalize('NFD', '\ue000'.join(characters))
+  others = decomposed.lower().split('\ue000')
+  special = _PUNCTUATION | _MARKS | _SPACES | _NEW_LOWER.keys()
+  changed = (c for c, o in zip(characters, others) if c != o or c in special)
+  pairs = ((character, rules.spell(character)) for character in changed)
+  return {ord(c): spelled for c, spelled in pairs if spelled != c}
+
+
+def _apart(character: str) -> str:
+  if character in _SPACES:
+    return ' '
+  return f' {character} ' if character in _PUNCTUATION else character
+
 
 MAX_WORD = 100  # Characters; a longer word is [UNK] in BERT.
 # Letters in all versions of Unicode, those with short UTF-8 first.
@@ -55,9 +179,7 @@ class CharacterTable:
     mark: Action of a dropped accent.
   """
 
-  def __init__(
-    self, rules: character_rules.CharacterRules, pieces: Iterable[str]
-  ):
+  def __init__(self, rules: CharacterRules, pieces: Iterable[str]):
     alphabet = sorted({c for c in ''.join(pieces) if not c.isascii()})
     letters = map(
       chr, itertools.chain(*itertools.starmap(range, (*_LETTERS, _PRIVATE)))
@@ -67,16 +189,16 @@ class CharacterTable:
     self._letters = dict(zip(alphabet, letters, strict=False))
     numbers = {unknown: 0, f' {unknown} ': 1, '': 2}  # Spelling -> action.
     self.mark = 3
-    actions = np.zeros(character_rules.NUM_CHARACTERS, np.int32)
+    actions = np.zeros(NUM_CHARACTERS, np.int32)
     if rules.split_chinese:
-      actions[[*character_rules.codes(character_rules.CHINESE)]] = 1
+      actions[[*codes(CHINESE)]] = 1
     if rules.clean_text:
-      actions[[*character_rules.codes(character_rules.DROPPED)]] = 2
+      actions[[*codes(DROPPED)]] = 2
     spellings = {
       code: rules.spell(chr(code))
       for code in [*range(128), *map(ord, alphabet)]
     }
-    spellings.update(character_rules.irregular(rules))
+    spellings.update(irregular(rules))
     for code, spelled in spellings.items():
       if code < 128:  # The op itself ends words at ASCII punctuation.
         spelled = spelled.strip() or spelled
@@ -86,7 +208,7 @@ class CharacterTable:
         ),
         len(numbers) + 1,
       )
-      if not spelled and character_rules.is_mark(chr(code)):
+      if not spelled and is_mark(chr(code)):
         actions[code] = self.mark
     self.actions = actions
     rows = [*numbers][:3] + [''] + [*numbers][3:]

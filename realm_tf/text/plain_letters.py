@@ -6,8 +6,9 @@ hyphens, are dropped; special spaces and hyphens become plain.
 
 from collections.abc import Iterable, Sequence
 import functools
+import itertools
 import re
-from typing import NamedTuple, Optional
+from typing import Literal, NamedTuple, Optional
 import unicodedata
 
 _SPACES = '\xa0\u2000-\u200a\u202f\u205f\u3000'
@@ -74,3 +75,35 @@ def _patterns() -> tuple[re.Pattern, re.Pattern]:
     re.compile(f'[{_SPACES}{_HYPHENS}{marks}]'),
     re.compile(f'([^{marks}]?)[{marks}]+', re.DOTALL),
   )
+
+
+_MANY_MARKS = re.compile(r'[^\w\s]{32,}')  # Or punctuation; it is unchanged.
+
+
+def normalize(form: Literal['NFC', 'NFD', 'NFKD'], text: str) -> str:
+  """Returns `unicodedata.normalize(form, text)`."""
+  if not text.isascii():
+    text = _MANY_MARKS.sub(_sorted_marks, text)
+  return unicodedata.normalize(form, text)
+
+
+def plain(text: str) -> str:
+  """Returns a text in small letters without accents."""
+  if not text.isascii():
+    parts = normalize('NFKD', text)
+    text = ''.join(c for c in parts if not unicodedata.combining(c))
+  return text.casefold()
+
+
+def _sorted_marks(match: re.Match) -> str:
+  # Each alone: some characters of class 0 decompose into two marks.
+  marks = itertools.chain.from_iterable(
+    unicodedata.normalize('NFD', mark) for mark in match.group()
+  )
+  parts: list[str] = []
+  # A character of class 0 ends a run of marks.
+  for _, group in itertools.groupby(
+    marks, lambda c: not unicodedata.combining(c)
+  ):
+    parts += sorted(group, key=unicodedata.combining)
+  return ''.join(parts)

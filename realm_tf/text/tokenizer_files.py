@@ -3,7 +3,7 @@
 Files: vocab.txt, tokenizer.json, tokenizer_config.json. The default is uncased.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import json
 import os
 from typing import Any, Optional
@@ -12,10 +12,127 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf import json_text
-from realm_tf.text import character_rules
-from realm_tf.text import tokenizer_json
+from realm_tf.text import character_table
 from realm_tf.text import vocabulary
 from realm_tf.text.vocabulary import refusal
+
+_UNK, _CLS, _SEP = vocabulary.SPECIALS[1:4]
+_NORMALIZER: dict[str, Any] = {
+  'type': 'BertNormalizer',
+  'clean_text': True,
+  'handle_chinese_chars': True,
+  'strip_accents': None,
+  'lowercase': True,
+}
+# Section -> required values of its optional keys.
+_SECTIONS: dict[str, dict[str, Any]] = {
+  'model': {
+    'type': 'WordPiece',
+    'unk_token': _UNK,
+    'continuing_subword_prefix': vocabulary.CONTINUATION,
+    'max_input_chars_per_word': character_table.MAX_WORD,
+  },
+  'normalizer': {'type': _NORMALIZER['type']},
+  'pre_tokenizer': {'type': 'BertPreTokenizer'},
+}
+
+
+def parse(text: bytes, path: str) -> tuple[list[str], dict[str, Any]]:
+  """Returns the pieces by id, and the normalizer's settings."""
+  found = json_text.parse_object(text, path, 'Use the tokenizer of a BERT.')
+  for name, required in _SECTIONS.items():
+    section = found.setdefault(name, {})
+    if not isinstance(section, dict):
+      raise refusal(path, f'an object {name}', section)
+    if 'merges' in section:
+      raise refusal(path, 'a WordPiece model', 'merges')
+    for key, value in required.items():
+      if section.get(key, value) != value:
+        raise refusal(path, f'{key} {value!r} as its {name}', section[key])
+  pieces = _pieces(found['model'].get('vocab'), path)
+  vocabulary.check(pieces, path)
+  _check_added(found.get('added_tokens') or [], pieces, path)
+  _check_specials(found.get('post_processor'), path)
+  return pieces, {**_NORMALIZER, **found['normalizer']}
+
+
+def build(
+  pieces: Sequence[str], normalizer: Mapping[str, Any]
+) -> dict[str, Any]:
+  """Returns the content of tokenizer.json."""
+  ids = {piece: i for i, piece in enumerate(pieces)}
+  flags = {'single_word': False, 'lstrip': False, 'rstrip': False}
+  flags |= {'normalized': False, 'special': True}
+  texts = [
+    {'Sequence': {'id': name, 'type_id': i}} for i, name in enumerate('AB')
+  ]
+  cls, *seps = (
+    {'SpecialToken': {'id': piece, 'type_id': i}}
+    for piece, i in ((_CLS, 0), (_SEP, 0), (_SEP, 1))
+  )
+  return {
+    'version': '1.0',
+    'truncation': None,
+    'padding': None,
+    'added_tokens': [
+      {'id': ids[special], 'content': special, **flags}
+      for special in sorted(vocabulary.SPECIALS, key=ids.__getitem__)
+    ],
+    'normalizer': {**_NORMALIZER, **normalizer},
+    'pre_tokenizer': _SECTIONS['pre_tokenizer'],
+    'post_processor': {
+      'type': 'TemplateProcessing',
+      'single': [cls, texts[0], seps[0]],
+      'pair': [cls, texts[0], seps[0], texts[1], seps[1]],
+      'special_tokens': {
+        s: {'id': s, 'ids': [ids[s]], 'tokens': [s]} for s in (_CLS, _SEP)
+      },
+    },
+    'decoder': {
+      'type': 'WordPiece',
+      'prefix': vocabulary.CONTINUATION,
+      'cleanup': True,
+    },
+    'model': {**_SECTIONS['model'], 'vocab': ids},
+  }
+
+
+def _pieces(ids: Any, path: str) -> list[str]:
+  """Returns the pieces by id; UserError unless ids are 0, 1, 2, ..."""
+  if not isinstance(ids, dict) or not all(type(i) is int for i in ids.values()):
+    raise refusal(path, 'model.vocab, the ids by piece', type(ids).__name__)
+  pieces = sorted(ids, key=ids.__getitem__)
+  for i, piece in enumerate(pieces):
+    if ids[piece] != i:
+      raise refusal(path, f'one piece with id {i}', (piece, ids[piece]))
+  return pieces
+
+
+def _check_added(added: Any, pieces: Sequence[str], path: str) -> None:
+  ids = {piece: i for i, piece in enumerate(pieces)}
+  if not isinstance(added, list):
+    raise refusal(path, 'a list added_tokens', added)
+  for token in added:
+    content = token.get('content') if isinstance(token, dict) else None
+    known = isinstance(content, str) and ids.get(content) == token.get('id')
+    if not known or not (
+      token.get('special') or content in vocabulary.SPECIALS
+    ):
+      raise refusal(path, 'special tokens of its vocabulary alone', token)
+
+
+def _check_specials(processor: Any, path: str) -> None:
+  """Raises UserError unless texts get [CLS] and [SEP]."""
+  if processor is None:
+    return
+  kind = processor.get('type') if isinstance(processor, dict) else None
+  template = build(vocabulary.SPECIALS, {})['post_processor']
+  is_template = (
+    kind == template['type'] and processor.get('single') == template['single']
+  )
+  if kind != 'BertProcessing' and not is_template:
+    raise refusal(path, '[CLS] and [SEP] around each text', processor)
+
 
 _VOCABULARY = 'vocab.txt'
 _JSON = 'tokenizer.json'
@@ -57,7 +174,7 @@ def find(directory: str) -> Optional[str]:
   return None
 
 
-def read(path: str) -> tuple[list[str], character_rules.CharacterRules]:
+def read(path: str) -> tuple[list[str], character_table.CharacterRules]:
   """Returns the pieces of a file, and the rules of its directory.
 
   `path` is a tokenizer.json if it ends in .json, else a vocab.txt. As in
@@ -70,7 +187,7 @@ def read(path: str) -> tuple[list[str], character_rules.CharacterRules]:
   normalizer: dict[str, Any] = {}
   if is_json or tf.io.gfile.exists(json_path):
     text = vocabulary.read_bytes(json_path)
-    found, normalizer = tokenizer_json.parse(text, json_path)
+    found, normalizer = parse(text, json_path)
     if pieces and pieces != found:
       raise errors.UserError(
         f'{path} and {json_path} must have the same pieces. Found '
@@ -88,12 +205,12 @@ def read(path: str) -> tuple[list[str], character_rules.CharacterRules]:
 
 
 def write(
-  directory: str, pieces: Sequence[str], rules: character_rules.CharacterRules
+  directory: str, pieces: Sequence[str], rules: character_table.CharacterRules
 ) -> None:
   """Writes or replaces vocab.txt, and the rules unless they are the default."""
   _write_lines(directory, pieces)
   path = os.path.join(directory, _CONFIG)
-  if rules != character_rules.UNCASED:
+  if rules != character_table.UNCASED:
     _write_json(path, _config(rules))
   elif tf.io.gfile.exists(path):
     tf.io.gfile.remove(path)
@@ -107,7 +224,7 @@ def copy(vocab_file: str, directory: str) -> None:
 def write_hugging_face(
   directory: str,
   pieces: Sequence[str],
-  rules: character_rules.CharacterRules,
+  rules: character_table.CharacterRules,
   max_length: int,
 ) -> None:
   """Writes all files that transformers needs for the same tokenizer."""
@@ -115,7 +232,7 @@ def write_hugging_face(
   config = _config(rules)
   normalizer = {'clean_text': rules.clean_text} | _normalizer(config)
   for name, value in (
-    (_JSON, tokenizer_json.build(pieces, normalizer)),
+    (_JSON, build(pieces, normalizer)),
     (_CONFIG, {**config, **_PIECES, 'model_max_length': max_length}),
     (_SPECIALS_MAP, _PIECES),
   ):
@@ -127,7 +244,7 @@ def _normalizer(config: dict[str, Any]) -> dict[str, Any]:
   return {_KEYS[key]: config[key] for key in _KEYS if key in config}
 
 
-def _config(rules: character_rules.CharacterRules) -> dict[str, Any]:
+def _config(rules: character_table.CharacterRules) -> dict[str, Any]:
   config = {
     'tokenizer_class': _CLASS,
     'do_lower_case': rules.lowercase,
@@ -151,7 +268,7 @@ def _check_config(config: dict[str, Any], path: str) -> None:
 
 def _rules(
   normalizer: dict[str, Any], config_path: str, json_path: str
-) -> character_rules.CharacterRules:
+) -> character_table.CharacterRules:
   """Returns the rules; by default lower case also strips accents."""
   values = {key: normalizer.get(key) for key in _KEYS.values()}
   for key, value in values.items():
@@ -159,7 +276,7 @@ def _rules(
       raise refusal(f'{config_path} or {json_path}', f'a bool {key}', value)
   lowercase, strip_accents, split_chinese, clean_text = values.values()
   lowercase = lowercase is not False
-  return character_rules.CharacterRules(
+  return character_table.CharacterRules(
     lowercase,
     lowercase if strip_accents is None else strip_accents,
     split_chinese is not False,

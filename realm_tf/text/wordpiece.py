@@ -10,7 +10,6 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from realm_tf import errors
-from realm_tf.text import character_rules
 from realm_tf.text import character_table
 from realm_tf.text import tokenizer_files
 from realm_tf.text import vocabulary as vocabulary_lib
@@ -67,13 +66,13 @@ class WordpieceTokenizer:
   def __init__(
     self,
     vocabulary: Sequence[str],
-    rules: character_rules.CharacterRules = character_rules.UNCASED,
+    rules: character_table.CharacterRules = character_table.UNCASED,
   ):
     self.vocabulary = tuple(vocabulary)
     self.rules = rules
     vocabulary_lib.check(self.vocabulary, 'The vocabulary')
     text = ''.join(piece + '\n' for piece in self.vocabulary)
-    if rules != character_rules.UNCASED:
+    if rules != character_table.UNCASED:
       text += f'{rules}\n'
     self.vocabulary_sha256 = hashlib.sha256(text.encode('utf-8')).hexdigest()
     self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (
@@ -189,7 +188,7 @@ _of = functools.lru_cache(maxsize=2)(WordpieceTokenizer)
 
 
 def _can_match(
-  body: str, goes_on: bool, rules: character_rules.CharacterRules
+  body: str, goes_on: bool, rules: character_table.CharacterRules
 ) -> bool:
   is_word = len(body) <= character_table.MAX_WORD and rules.is_word(body)
   # Punctuation is a word by itself and continues none.

@@ -11,7 +11,6 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.pipelines import corpus_pipeline
 from realm_tf.pipelines import reading as reading_lib
-from realm_tf.records import corpus_building
 from realm_tf.records import corpus_files
 from tests import tiny
 
@@ -61,12 +60,12 @@ class CorpusPipelineTest(parameterized.TestCase):
   def _cut_here(self):
     counts = counts_lib.Counts()
     articles = sources.read_articles([self.inputs], 'auto', True, counts)
-    batches = corpus_building.cut(articles, tiny.TOKENIZER, _MAX)
+    batches = corpus_files.cut(articles, tiny.TOKENIZER, _MAX)
     return self._write('local', batches, counts)
 
   def _write(self, name, batches, counts):
     return corpus_files.write(
-      corpus_building.without_duplicates(batches, counts),
+      corpus_files.without_duplicates(batches, counts),
       os.path.join(self.directory, name),
       tiny.TOKENIZER,
       source={'kept': counts.kept, 'left_out': counts.left_out},
@@ -114,7 +113,7 @@ class CorpusPipelineTest(parameterized.TestCase):
   def test_an_id_in_two_files_is_a_user_error(self):
     article = {'id': 'x', **_articles(0, 1)[0]}
     self._write_input('0.jsonl', [article])
-    (batch,) = corpus_building.cut(
+    (batch,) = corpus_files.cut(
       sources.read_articles([self.inputs]), tiny.TOKENIZER, _MAX
     )
     batches = corpus_pipeline.with_different_ids([batch, batch])

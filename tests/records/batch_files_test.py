@@ -1,4 +1,4 @@
-"""Tests for realm_tf.records.{batch_files,rows}."""
+"""Tests for files of realm_tf.records.columns."""
 
 import os
 
@@ -6,7 +6,7 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf.corpus import sources
-from realm_tf.records import batch_files
+from realm_tf.records import columns
 from realm_tf.records import encoded_blocks
 from realm_tf.records import query_table
 from tests import tiny
@@ -27,9 +27,9 @@ class BatchFilesTest(absltest.TestCase):
       query_table.encode([]),
     ):
       path = os.path.join(self.create_tempdir(), 'batch')
-      batch_files.write(batch._asdict(), path)
+      columns.write_file(batch._asdict(), path)
       self.assertEqual(os.listdir(os.path.dirname(path)), ['batch'])
-      read = type(batch)(**batch_files.read(path))
+      read = type(batch)(**columns.read_file(path))
       for got, want in zip(read, batch, strict=True):
         self.assertEqual(type(got), type(want))
         arrays = (

@@ -4,14 +4,13 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf.records import columns
-from realm_tf.records import rows as rows_lib
 
 
 class RaggedColumnTest(absltest.TestCase):
   def _column(self, rows, dtype=np.int32):
     directory = self.create_tempdir().full_path
     writer = columns.ColumnWriter(directory, 'x', dtype)
-    make = rows_lib.Rows.of_texts if dtype is np.uint8 else rows_lib.Rows.of_ids
+    make = columns.Rows.of_texts if dtype is np.uint8 else columns.Rows.of_ids
     writer.extend(make(rows[:1]))
     writer.extend(make(rows[1:]))
     writer.close()

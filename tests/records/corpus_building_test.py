@@ -11,10 +11,9 @@ from realm_tf.corpus import blocks
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
-from realm_tf.records import corpus_building
+from realm_tf.records import columns
 from realm_tf.records import corpus_files
 from realm_tf.records import encoded_blocks
-from realm_tf.records import rows as rows_lib
 from tests import tiny
 
 _MAX = tiny.MAX_BLOCK_WORDPIECES
@@ -35,8 +34,8 @@ class CorpusBuildingTest(absltest.TestCase):
     directory = os.path.join(self.create_tempdir(), 'corpus')
     counts = counts_lib.Counts()
     manifest = corpus_files.write(
-      corpus_building.without_duplicates(
-        corpus_building.cut(articles, tiny.TOKENIZER, _MAX, num_workers), counts
+      corpus_files.without_duplicates(
+        corpus_files.cut(articles, tiny.TOKENIZER, _MAX, num_workers), counts
       ),
       directory,
       tiny.TOKENIZER,
@@ -108,7 +107,7 @@ class EncodedBlocksTest(absltest.TestCase):
     expected = encoded_blocks.encode([cut[0], cut[3]])
     for name, got in selected._asdict().items():
       want = getattr(expected, name)
-      if isinstance(got, rows_lib.Rows):
+      if isinstance(got, columns.Rows):
         np.testing.assert_array_equal(got.lengths, want.lengths, name)
         got, want = got.values, want.values
       np.testing.assert_array_equal(got, want, name)
@@ -129,7 +128,7 @@ class EncodedBlocksTest(absltest.TestCase):
 
 class CutTest(absltest.TestCase):
   def test_without_a_bound_each_text_is_one_unchanged_block(self):
-    (batch,) = corpus_building.cut(_UNCUT, tiny.TOKENIZER, None)
+    (batch,) = corpus_files.cut(_UNCUT, tiny.TOKENIZER, None)
     self.assertEqual(batch.texts.texts(), [a.text for a in _UNCUT])
     self.assertEqual(batch.body_ids.lengths.tolist(), [6, 2, 0, 500, 6])
     # 'A b .' and 'C d .' are sentences.
@@ -140,7 +139,7 @@ class CutTest(absltest.TestCase):
 class SeenHashesTest(absltest.TestCase):
   @hypothesis.given(st.lists(_HASHES))
   def test_agrees_with_a_set(self, batches):
-    seen, expected = corpus_building.SeenHashes(), set()
+    seen, expected = corpus_files.SeenHashes(), set()
     for batch in batches:
       is_new = []
       for value in batch:

@@ -11,7 +11,7 @@ from realm_tf import errors
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
 from realm_tf.rundir import outputs
-from realm_tf.text import character_rules
+from realm_tf.text import character_table
 from realm_tf.text import wordpiece
 from tests import fakes
 from tests import tiny
@@ -72,7 +72,7 @@ class CorpusFilesTest(absltest.TestCase):
 
   def test_rules_are_written_with_the_vocabulary(self):
     cased = wordpiece.WordpieceTokenizer(
-      _TOKENIZER.vocabulary, character_rules.CharacterRules(lowercase=False)
+      _TOKENIZER.vocabulary, character_table.CharacterRules(lowercase=False)
     )
     manifest = self._write(tokenizer=cased)
     found = wordpiece.WordpieceTokenizer.from_file(

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.records.{corpus_links,named_links,title_links}."""
+"""Tests for realm_tf.records.corpus_links."""
 
 import os
 
@@ -10,13 +10,10 @@ from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
-from realm_tf.records import corpus_building
 from realm_tf.records import corpus_files
 from realm_tf.records import corpus_links
 from realm_tf.records import corpus_update
 from realm_tf.records import link_graph
-from realm_tf.records import named_links
-from realm_tf.records import title_links
 from tests import tiny
 
 
@@ -55,7 +52,7 @@ class CorpusLinksTest(parameterized.TestCase):
 
   def _blocks(self, articles, links):
     links.named.add_redirect('alias', 'D_d')
-    return corpus_building.cut(
+    return corpus_files.cut(
       links.noting(articles), tiny.TOKENIZER, tiny.MAX_BLOCK_WORDPIECES
     )
 
@@ -152,7 +149,7 @@ class JoinTest(absltest.TestCase):
     links = np.array(
       [[10, 20], [11, 40], [11, 50], [12, 30], [12, 60], [13, 20]], np.uint64
     )
-    origins, targets = named_links.join(keys, titles, links, redirects)
+    origins, targets = corpus_links.join(keys, titles, links, redirects)
     self.assertEqual(origins.tolist(), [0, 1, 1, 2, 2])
     self.assertEqual(targets.tolist(), [1, -1, 1, 0, 0])
 
@@ -175,7 +172,7 @@ class _Table:
 class TitleLinksTest(absltest.TestCase):
   def _find(self, titles, text):
     texts = [text, *[''] * (len(titles) - 1)]
-    origins, targets = title_links.edges(_Table(titles, texts))
+    origins, targets = corpus_links.title_edges(_Table(titles, texts))
     self.assertEqual(set(origins.tolist()), {0} if len(origins) else set())
     return [titles[i] for i in targets]
 
@@ -209,9 +206,9 @@ class TitleLinksTest(absltest.TestCase):
     titles = [f'w{i} w{i + 1}' for i in range(60)] + ['w3', 'w5 w6 w7']
     texts = [' '.join(f'w{i}' for i in rng.integers(0, 9, 200)) for _ in titles]
     table = _Table(titles, texts)
-    whole = title_links.edges(table)
-    with absltest.mock.patch.multiple(title_links, _BATCH_BLOCKS=7):
-      np.testing.assert_array_equal(title_links.edges(table), whole)
+    whole = corpus_links.title_edges(table)
+    with absltest.mock.patch.multiple(corpus_links, _BATCH_BLOCKS=7):
+      np.testing.assert_array_equal(corpus_links.title_edges(table), whole)
     self.assertGreater(len(whole[0]), 100)
 
 

@@ -10,7 +10,6 @@ from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
-from realm_tf.records import corpus_building
 from realm_tf.records import corpus_files
 from realm_tf.records import corpus_update
 from tests import tiny
@@ -35,7 +34,7 @@ class CorpusUpdateTest(parameterized.TestCase):
   def _make(self, name, articles):
     """Writes a corpus from scratch."""
     return corpus_files.write(
-      corpus_building.cut(articles, tiny.TOKENIZER, _MAX),
+      corpus_files.cut(articles, tiny.TOKENIZER, _MAX),
       self._path(name),
       tiny.TOKENIZER,
       source={'kept': {'articles': len(articles)}, 'left_out': {'list': 2}},
@@ -45,7 +44,7 @@ class CorpusUpdateTest(parameterized.TestCase):
   def _update(self, name, removed=(), articles=(), counts=None):
     counts = counts or counts_lib.Counts()
     update = corpus_update.CorpusUpdate(self._path('old'), removed)
-    batches = corpus_building.cut(articles, update.tokenizer, _MAX)
+    batches = corpus_files.cut(articles, update.tokenizer, _MAX)
     return update.write(
       batches, self._path(name), source={'kept': {'articles': 1}}, counts=counts
     )

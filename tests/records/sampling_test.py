@@ -6,7 +6,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from realm_tf.records import noise
+from realm_tf.records import cloze_sentences
 from realm_tf.records import sampling
 
 
@@ -89,7 +89,7 @@ class AddNoiseTest(absltest.TestCase):
 
   def _noisy(self, rate, seed=0):
     rng = np.random.default_rng(seed)
-    return noise.add_noise(
+    return cloze_sentences.add_noise(
       self.ids, rate, self.ordinary, rng, own=slice(None), size=200
     )
 
@@ -121,7 +121,7 @@ class DropWordsTest(absltest.TestCase):
   def _drop(self, rate, rows=slice(None)):
     rng = np.random.default_rng(0)
     ordinary = np.arange(5, 45)
-    return noise.drop_words(
+    return cloze_sentences.drop_words(
       self.ids[rows], rate, ordinary, rng, own=rows, size=200
     )
 

@@ -19,7 +19,7 @@ from realm_tf.rundir import versions
 from realm_tf.tagging import bert_tagger
 from realm_tf.tagging import taggers
 from realm_tf.tagging import token_labels
-from realm_tf.text import character_rules
+from realm_tf.text import character_table
 from realm_tf.text import tokenizer_files
 from realm_tf.training import job
 from realm_tf.training.tagger import tagger_run
@@ -126,7 +126,7 @@ class BertTaggerTest(absltest.TestCase):
 
   def test_a_cased_vocabulary_distinguishes_names_from_words(self):
     folder = self.create_tempdir().full_path
-    cased = character_rules.CharacterRules(lowercase=False, strip_accents=False)
+    cased = character_table.CharacterRules(lowercase=False, strip_accents=False)
     tokenizer = fakes.tokenizer('the saw rose Rose')
     tokenizer_files.write(folder, tokenizer.vocabulary, cased)
     words = itertools.permutations(['the', 'saw', 'rose', 'Rose'])

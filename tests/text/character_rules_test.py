@@ -1,4 +1,4 @@
-"""Tests for realm_tf.text.character_rules and character_table."""
+"""Tests for realm_tf.text.character_table and character_table."""
 
 import functools
 import unicodedata
@@ -8,11 +8,11 @@ from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
 
-from realm_tf.text import character_rules
+from realm_tf.text import character_table
 from realm_tf.text import wordpiece
 
 _ALL_RULES = [
-  character_rules.CharacterRules(*map(bool, values))
+  character_table.CharacterRules(*map(bool, values))
   for values in [(1, 1, 1, 1), (0, 0, 1, 1), (1, 0, 0, 1), (0, 1, 1, 0)]
 ]
 _VOCABULARY = (
@@ -88,17 +88,17 @@ class CharacterRulesTest(parameterized.TestCase):
     ('was_punctuation', '\u166d', ' \u166d ', ' \u166d '),
   )
   def test_spelling(self, character, uncased, cased):
-    rules = character_rules.CharacterRules(lowercase=False, strip_accents=False)
-    self.assertEqual(character_rules.UNCASED.spell(character), uncased)
+    rules = character_table.CharacterRules(lowercase=False, strip_accents=False)
+    self.assertEqual(character_table.UNCASED.spell(character), uncased)
     self.assertEqual(rules.spell(character), cased)
 
   def test_accents_stay_without_decomposing(self):
-    rules = character_rules.CharacterRules(strip_accents=False)
+    rules = character_table.CharacterRules(strip_accents=False)
     self.assertEqual([*map(rules.spell, 'Éİ')], ['é', 'i\u0307'])
 
   @parameterized.parameters(*[(rules,) for rules in _ALL_RULES])
   def test_only_listed_characters_change(self, rules):
-    listed = character_rules.irregular(rules)
+    listed = character_table.irregular(rules)
     for code in [*range(0x3300, 0x10000, 61), *range(0x20000, 0x110000, 997)]:
       expected = chr(code)
       if rules.split_chinese and rules.spell(expected) == f' {expected} ':
@@ -119,7 +119,7 @@ class CharacterTableTest(parameterized.TestCase):
     )
 
   def test_every_odd_character_ends_a_word_as_bert_does(self):
-    rules = character_rules.UNCASED
+    rules = character_table.UNCASED
     characters = [
       c
       for c in map(chr, [*range(0xD800), *range(0xE000, 0x20000)])

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.text.normal_forms."""
+"""Tests for realm_tf.text.plain_letters."""
 
 import random
 import unicodedata
@@ -6,7 +6,7 @@ import unicodedata
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.text import normal_forms
+from realm_tf.text import plain_letters
 from tests import linear_time
 
 # Marks of classes 230, 202, 240, 9, 1; two of class 0 that decompose into two;
@@ -23,14 +23,14 @@ class NormalizeTest(parameterized.TestCase):
     marks = ''.join(random.Random(seed).choices(_CHARACTERS[:9], k=100))
     for each in (text, f'a{marks}b', marks):
       self.assertEqual(
-        normal_forms.normalize(form, each), unicodedata.normalize(form, each)
+        plain_letters.normalize(form, each), unicodedata.normalize(form, each)
       )
 
   @parameterized.parameters('\u0327\u0301', '\u0f73', '\u0344\u0327')
   def test_marks_in_the_wrong_order_take_linear_time(self, marks):
     for form in ('NFC', 'NFD', 'NFKD'):
       linear_time.check(
-        lambda text, form=form: normal_forms.normalize(form, text),
+        lambda text, form=form: plain_letters.normalize(form, text),
         lambda n: 'a' + marks * n,
         500,
       )
@@ -39,7 +39,7 @@ class NormalizeTest(parameterized.TestCase):
     ('SÃO Tomé', 'sao tome'), ('ﬁn', 'fin'), ('AB', 'ab')
   )
   def test_plain_texts_have_no_accents(self, text, expected):
-    self.assertEqual(normal_forms.plain(text), expected)
+    self.assertEqual(plain_letters.plain(text), expected)
 
 
 if __name__ == '__main__':

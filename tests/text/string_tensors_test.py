@@ -5,7 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.text import answers
-from realm_tf.text import character_rules
+from realm_tf.text import character_table
 from realm_tf.text import string_tensors
 from realm_tf.text import wordpiece
 from tests import fakes
@@ -44,7 +44,7 @@ class StringTensorsTest(absltest.TestCase):
       np.testing.assert_array_equal(ends[i], tokens.ends)
 
   def test_a_cased_vocabulary_sees_case(self):
-    rules = character_rules.CharacterRules(False, False)
+    rules = character_table.CharacterRules(False, False)
     cased = wordpiece.WordpieceTokenizer([*_TOKENIZER.vocabulary, 'A'], rules)
     found = string_tensors.tokenize(cased, tf.constant(_TEXTS))
     for i, tokens in enumerate(cased.tokenize_batch(_TEXTS)):

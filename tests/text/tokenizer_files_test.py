@@ -1,4 +1,4 @@
-"""Tests for realm_tf.text.tokenizer_files, tokenizer_json and vocabulary."""
+"""Tests for realm_tf.text.tokenizer_files and vocabulary."""
 
 import json
 import os
@@ -7,12 +7,12 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
-from realm_tf.text import character_rules
+from realm_tf.text import character_table
 from realm_tf.text import tokenizer_files
 from realm_tf.text import wordpiece
 
 _PIECES = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'The', 'the', 'é', 'e']
-_CASED = character_rules.CharacterRules(lowercase=False, strip_accents=False)
+_CASED = character_table.CharacterRules(lowercase=False, strip_accents=False)
 _TEXT = 'The é'
 
 
@@ -90,16 +90,16 @@ class TokenizerFilesTest(parameterized.TestCase):
     self.assertEqual(self._pieces(**files), expected)
 
   @parameterized.named_parameters(
-    ('default', character_rules.UNCASED),
+    ('default', character_table.UNCASED),
     ('cased', _CASED),
-    ('all_else', character_rules.CharacterRules(True, False, False, False)),
+    ('all_else', character_table.CharacterRules(True, False, False, False)),
   )
   def test_read_inverts_write(self, rules):
     tokenizer_files.write(self.folder, _PIECES, rules)
     path = tokenizer_files.find(self.folder)
     self.assertEqual(tokenizer_files.read(path), (_PIECES, rules))
     self.assertLen(
-      os.listdir(self.folder), 1 + (rules != character_rules.UNCASED)
+      os.listdir(self.folder), 1 + (rules != character_table.UNCASED)
     )
     tokenizer_files.write_hugging_face(self.folder, _PIECES, rules, 512)
     self.assertEqual(tokenizer_files.read(path), (_PIECES, rules))
@@ -111,9 +111,9 @@ class TokenizerFilesTest(parameterized.TestCase):
     uncased, cased, other = (
       wordpiece.WordpieceTokenizer(_PIECES, rules).vocabulary_sha256
       for rules in (
-        character_rules.UNCASED,
+        character_table.UNCASED,
         _CASED,
-        character_rules.CharacterRules(split_chinese=False),
+        character_table.CharacterRules(split_chinese=False),
       )
     )
     self.assertLen({uncased, cased, other}, 3)

@@ -10,7 +10,6 @@ from realm_tf import errors
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
-from realm_tf.records import corpus_building
 from realm_tf.records import corpus_files
 from realm_tf.records import corpus_links
 from realm_tf.retrieval import linked_blocks
@@ -47,7 +46,7 @@ class PathRunTest(absltest.TestCase):
     self.corpus_dir = os.path.join(self.directory, 'linked')
     links = corpus_links.CorpusLinks('markup')
     size = tiny.MAX_BLOCK_WORDPIECES
-    batches = corpus_building.cut(links.noting(_ARTICLES), tiny.TOKENIZER, size)
+    batches = corpus_files.cut(links.noting(_ARTICLES), tiny.TOKENIZER, size)
     corpus_files.write(
       batches,
       self.corpus_dir,
