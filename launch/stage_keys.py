@@ -32,7 +32,6 @@ _OF_MODELS = (
   'held_out',
   'pretraining.pin_index',
   'pretraining.num_candidates',
-  'pretraining.over_retrieval',
   'finetuning.num_searched',
   'finetuning.num_read',
   'finetuning.null_spans',

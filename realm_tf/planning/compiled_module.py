@@ -137,7 +137,7 @@ class Module:
     self.counts = self._total(entry)
 
   def _total(self, name: str) -> Counter:
-    """Returns the counts of a call of a computation, with what it calls.
+    """Returns the counts of a computation, with those that it calls.
 
     Of branches, the one with the most traffic counts.
     """
