@@ -17,7 +17,7 @@ from tensorflow.compiler.xla.service import hlo_pb2
 from realm_tf import config as config_lib
 from realm_tf.config import config_files
 from realm_tf.planning import chips
-from realm_tf.planning import lowering_process
+from realm_tf.planning import programs
 
 _NUM_BLOCKS = 13_353_718  # The paper's.
 
@@ -31,7 +31,7 @@ def main(argv: list[str]) -> None:
   config = config_files.override(config_lib.ExperimentConfig(), overrides)
   (core,) = chips.parse('v5e:1x1')
   for name in names.split(','):
-    for each in lowering_process.lower(name, config, core, _NUM_BLOCKS):
+    for each in programs.lower(name, config, core, _NUM_BLOCKS):
       module = hlo_pb2.HloModuleProto.FromString(each.module)
       module.ClearField('input_output_alias')  # Arguments serve each run.
       shapes = [

@@ -25,8 +25,6 @@ from absl import flags
 from realm_tf import errors
 from realm_tf.modeling import precision
 from realm_tf.planning import chips
-from realm_tf.planning import largest_batch
-from realm_tf.planning import lowering_process
 from realm_tf.planning import plan
 from realm_tf.planning import programs
 from realm_tf.planning import tpu_compiler
@@ -80,7 +78,7 @@ def _rows(
     same = [each for each in slices if part(each) == of_core]
     print(f'{name} on {of_core[0]} cores: lowering.', file=sys.stderr)
     try:
-      made = lowering_process.lower(
+      made = programs.lower(
         name, config_flags.config(), same[0], _NUM_BLOCKS.value
       )
     except errors.UserError as error:  # The others may be planned.
@@ -94,19 +92,19 @@ def _rows(
 
 def _largest_batches(
   names: list[str], slices: list[chips.Slice], compiler: tpu_compiler.Compiler
-) -> Iterator[largest_batch.Found]:
+) -> Iterator[plan.LargestBatch]:
   """Yields and prints the largest batches of programs with a batch."""
   cases = itertools.product(names, slices, (False, True))
   for name, where, recompute in cases:
-    if name not in largest_batch.NAMES:
+    if name not in plan.WITH_BATCH:
       continue
 
     def plan_one(config, name=name, where=where):
-      (made,) = lowering_process.lower(name, config, where, _NUM_BLOCKS.value)
+      (made,) = programs.lower(name, config, where, _NUM_BLOCKS.value)
       print(f'{name} for {where.name}: {made.batch} a core.', file=sys.stderr)
       return plan.row(made, where, compiler.compile(made, where.name))
 
-    found = largest_batch.find(
+    found = plan.largest_batch(
       name, where, config_flags.config(), recompute, plan_one
     )
     print(found.as_line(), flush=True)
@@ -132,7 +130,7 @@ def main(_):
     sys.exit(2)  # A user's mistake, as the table says.
 
 
-def _write(rows: Sequence[plan.Row | largest_batch.Found]) -> None:
+def _write(rows: Sequence[plan.Row | plan.LargestBatch]) -> None:
   if _OUTPUT.value:
     text = json.dumps([row.as_json() for row in rows], indent=2)
     outputs.write_text(_OUTPUT.value, text + '\n')

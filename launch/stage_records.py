@@ -8,7 +8,7 @@ An output is never overwritten: it waits in RUN_DIR/.old until the new one is
 there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
 import fcntl
@@ -39,7 +39,6 @@ _OF_MODELS = (
   'held_out',
   'pretraining.pin_index',
   'pretraining.num_candidates',
-  'pretraining.over_retrieval',
   'finetuning.num_searched',
   'finetuning.num_read',
   'finetuning.null_spans',
@@ -49,7 +48,7 @@ _OF_MODELS = (
   'finetuning.eval_batch_size',
 )
 # Binary -> prefixes of fields; a binary that is missing here reads all.
-FIELDS_READ: dict[recipe_lib.Action, tuple[str, ...]] = {
+FIELDS_READ: dict[Any, tuple[str, ...]] = {
   'warm_start': (*_OF_MODELS, 'inverse_cloze'),
   # `inverse_cloze` changes the sentences of `inverse_cloze_weight`.
   'pretrain': (*_OF_MODELS, 'pretraining', 'inverse_cloze'),
@@ -225,7 +224,7 @@ def _changes(old: dict[str, Any], new: dict[str, Any]) -> str:
   return '; '.join(texts)
 
 
-def _function(function: recipe_lib.Action) -> str:
+def _function(function: Callable[..., None]) -> str:
   return f'{function.__name__} {_hash(inspect.getsource(function))}'
 
 

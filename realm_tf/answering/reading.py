@@ -65,9 +65,9 @@ def fastest_score(
   dtype = precision.choose(dtype)
   if embed_backend.choose(backend) != 'openvino':
     return tensorflow_score(model, dtype)
-  from realm_tf.modeling import openvino_reader  # Needs an optional library.
+  from realm_tf.modeling import openvino_encoder  # Needs an optional library.
 
-  return openvino_reader.OpenvinoReader(
+  return openvino_encoder.OpenvinoReader(
     model.span_reader, model.config.reader_bert, dtype
   )
 

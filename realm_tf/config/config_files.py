@@ -9,12 +9,14 @@ import dataclasses
 import difflib
 import importlib
 import json
-import math
 import os
+import re
 import reprlib
 import sys
 import types
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from realm_tf import errors
 from realm_tf import input_files
@@ -23,8 +25,22 @@ from realm_tf.config import experiment
 
 CONFIG_FILE = 'config.json'
 
-_SWITCHES = {'true': True, 'yes': True, '1': True}
-_SWITCHES |= {'false': False, 'no': False, '0': False}
+# Fields of older releases -> their value, which is now a constant; None for
+# sections that no job reads.
+_CONSTANTS = {
+  'max_skipped_steps': 10,
+  'over_retrieval': 0,
+  'vectors': 'memory',
+  'weight_decay_rate': 0.01,
+  'world': None,
+}
+_WRONG_TYPE = re.compile('Expected `(.*)`, got `.*`')
+_Section = TypeVar('_Section')
+
+_SWITCHES = {
+  **dict.fromkeys(('true', 'yes', '1'), True),
+  **dict.fromkeys(('false', 'no', '0'), False),
+}
 
 
 def load(
@@ -80,46 +96,61 @@ def override(
         f"An override must read 'a.b=value'. Found {text!r}."
       )
     *sections, name = key.split('.')
-    parsed = _parse(key, value)
     section = tree
     for part in sections:
       section = section.setdefault(part, {})
-    section[name] = parsed
+    section[name] = _parse(key, value)
   return merge(config, tree)
 
 
-def merge(config: Any, tree: Any, prefix: str = '') -> Any:
-  """Returns a section, `config`, with the values of nested dicts, `tree`.
+def merge(config: _Section, tree: Any) -> _Section:
+  """Returns a section with the values of nested dicts, `tree`.
 
-  `prefix` is the section's dotted key with a dot at the end. Unknown fields and
-  wrong values raise UserError.
+  Unknown fields and wrong values raise UserError.
   """
+  merged = _over(dataclasses.asdict(config), tree, '')  # type: ignore[call-overload]
+  try:
+    return msgspec.convert(merged, type(config))
+  except msgspec.ValidationError as e:
+    problem, _, key = str(e).partition(' - at `$.')
+    key = key.rstrip('`')
+    if found := _WRONG_TYPE.fullmatch(problem):
+      value: Any = merged
+      for name in key.split('.'):
+        value = value[name]
+      raise errors.UserError(
+        f'`{key}` must be of type {found[1]}. Found {reprlib.repr(value)}.'
+      ) from None
+    raise errors.UserError(f'In `{key}`: {problem}' if key else problem) from e
+
+
+def _over(base: dict[str, Any], tree: Any, key: str) -> dict[str, Any]:
+  """Returns nested dicts, `base`, with the values of `tree`."""
   if not isinstance(tree, dict):
     raise errors.UserError(
-      f'`{prefix[:-1] or "the config"}` must be an object. Found '
-      f'{reprlib.repr(tree)}.'
+      f'`{key or "the config"}` must be an object. Found {reprlib.repr(tree)}.'
     )
-  values = {}
   for name, value in tree.items():
-    if name not in vars(config):
-      raise _unknown(prefix + name)
-    old = getattr(config, name)
-    if dataclasses.is_dataclass(old):
-      values[name] = merge(old, value, f'{prefix}{name}.')
-    else:
-      values[name] = _checked(prefix + name, value, type(old))
-  try:
-    return dataclasses.replace(config, **values)
-  except (ValueError, ArithmeticError) as e:
-    where = f'In `{prefix[:-1]}`: ' if prefix else ''
-    raise errors.UserError(f'{where}{e}') from e
+    path = f'{key}.{name}' if key else name
+    if name in base:
+      is_section = isinstance(base[name], dict)
+      base[name] = _over(base[name], value, path) if is_section else value
+    elif name not in _CONSTANTS:
+      raise _unknown(path)
+    elif _CONSTANTS[name] not in (value, None):
+      raise errors.UserError(
+        f'`{path}` must be {_CONSTANTS[name]!r}: it is no option any more. '
+        f'Found {reprlib.repr(value)}. Use the release that wrote it.'
+      )
+  return base
 
 
 def from_json(tree: Any) -> experiment.ExperimentConfig:
   """Returns the config from a tree that `dataclasses.asdict` made.
 
-  Missing fields get their defaults. Unknown fields and wrong values raise
-  UserError.
+  Missing fields get their defaults. A field of an older release is ignored if
+  it has the value that is now a constant. Other unknown fields, and wrong
+  values, raise UserError.
   """
   return merge(experiment.ExperimentConfig(), tree)
 
@@ -216,21 +247,6 @@ def _parse(key: str, text: str) -> Any:
     raise errors.UserError(
       f'`{key}` must be of type {kind.__name__}. Found {text!r}.'
     ) from None
-
-
-def _checked(key: str, value: Any, expected: Any) -> Any:
-  """Returns `value` if it has the expected type; an int may be a float."""
-  if expected is float and type(value) is int:  # JSON may write 1.0 as 1.
-    value = float(value)
-  # isinstance takes a bool for an int.
-  if type(value) is not expected:
-    raise errors.UserError(
-      f'`{key}` must be of type {expected.__name__}. Found '
-      f'{reprlib.repr(value)}.'
-    )
-  if expected is float and not math.isfinite(value):
-    raise errors.UserError(f'`{key}` must be a finite float. Found {value!r}.')
-  return value
 
 
 def _unknown(key: str) -> errors.UserError:

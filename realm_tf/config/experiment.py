@@ -130,7 +130,9 @@ class ExperimentConfig(fields.Config):
 
   def searched_ks(self, num_blocks: int) -> list[int]:
     """Returns every number of blocks that a job may search for, ascending."""
-    pretraining = self.pretraining
-    candidates = max(pretraining.num_candidates, pretraining.over_retrieval)
-    ks = (_SHOWN, NUM_COMPARED, candidates, self.finetuning.num_searched)
+    candidates, searched = (
+      self.pretraining.num_candidates,
+      self.finetuning.num_searched,
+    )
+    ks = (_SHOWN, NUM_COMPARED, candidates, searched)
     return sorted({min(k, num_blocks) for k in ks})

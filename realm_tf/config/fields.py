@@ -8,6 +8,7 @@ class SearchConfig(fields.Config):
 
 from collections.abc import Callable
 import dataclasses
+import math
 from typing import Any, TypeVar
 
 _T = TypeVar('_T')
@@ -65,8 +66,13 @@ class Config:
 
   def __post_init__(self) -> None:
     for field in dataclasses.fields(self):  # type: ignore[arg-type]
+      value = getattr(self, field.name)
+      if isinstance(value, float):
+        is_finite = math.isfinite(value)
+        check(
+          is_finite, f'`{field.name}` must be finite.', **{field.name: value}
+        )
       for bound, holds in field.metadata.items():
-        value = getattr(self, field.name)
         must_hold = f'`{field.name}` must {bound}.'
         check(holds(value), must_hold, **{field.name: value})
     self.check_together()

@@ -13,12 +13,8 @@ class OptimizerConfig(fields.Config):
   num_steps: int = fields.positive(200_000)
   # At most half the steps. 0 means min(10000, max(100, num_steps / 10)).
   warmup_steps: int = 0
-  weight_decay_rate: float = 0.01  # Decoupled; not for LayerNorm and biases.
   # The embedders' learning rate over `learning_rate`; 0 freezes them.
   embedder_rate_scale: float = fields.not_negative(1.0)
-  # Steps whose loss or gradient is not finite are skipped. So many in a row end
-  # training; 0 never ends it.
-  max_skipped_steps: int = fields.not_negative(10)
 
   @property
   def resolved_warmup_steps(self) -> int:
@@ -104,8 +100,6 @@ class PretrainingConfig(JobConfig):
       in a candidate are used first; they are rare in a small corpus.
     refresh_every_steps: Steps between two parameter versions (Section 3.3).
       Table 2 of the paper has indexes 30 times as old.
-    over_retrieval: Blocks found for each query and ranked again with the
-      current parameters; 0 takes the index's ranking.
     pin_index: Whether each step uses the index built one refresh period
       earlier. Training waits for it, and runs of one seed are identical, even
       across a crash. Otherwise the newest index is used.
@@ -125,7 +119,6 @@ class PretrainingConfig(JobConfig):
   candidates: str = fields.one_of('retrieved', 'hybrid', 'recurring_span')
   oversampling: int = fields.positive(1)
   refresh_every_steps: int = fields.positive(500)
-  over_retrieval: int = fields.not_negative(0)
   pin_index: bool = False
   inverse_cloze_weight: float = fields.not_negative(0.0)
   jit_compile: bool = True
@@ -146,12 +139,6 @@ class PretrainingConfig(JobConfig):
       'older indexes are removed.',
       checkpoint_every_steps=self.checkpoint_every_steps,
       refresh_every_steps=self.refresh_every_steps,
-    )
-    fields.check(
-      not (self.pin_index and self.over_retrieval),
-      '`pin_index` must be false with `over_retrieval`: candidates must depend '
-      'on the index alone.',
-      over_retrieval=self.over_retrieval,
     )
 
 

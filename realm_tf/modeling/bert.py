@@ -6,16 +6,19 @@ import os
 os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # official is tf_keras.
 
 # pylint: disable=wrong-import-position
+import numpy as np  # noqa: E402
 from official.nlp.modeling import layers  # noqa: E402
 from official.nlp.modeling import networks  # noqa: E402
 import tensorflow as tf  # noqa: E402
 import tf_keras  # noqa: E402
 
 from realm_tf import config as config_lib  # noqa: E402
-from realm_tf.modeling import initialization  # noqa: E402
 
 # Model Garden's value, for all five forward passes.
 LAYER_NORM_EPSILON = 1e-12
+# Scale of the identity in W_Q and W_K: the attention logit of an equal token is
+# then a few units above the logits of other tokens.
+_QUERY_KEY_SCALE = 0.5
 
 
 def build_encoder(
@@ -48,7 +51,7 @@ def build_encoder(
   )
   encoder(example_tokens((1, 4)))  # Creates the weights.
   if config.initializer == 'mimetic':
-    initialization.make_encoder_mimetic(encoder)
+    make_encoder_mimetic(encoder)
   return encoder
 
 
@@ -74,7 +77,7 @@ def build_masked_lm_head(
   )
   head(tf.zeros([1, 4, table.shape[1]]), tf.zeros([1, 1], tf.int32))
   if config.initializer == 'mimetic':
-    initialization.make_head_mimetic(head)
+    make_head_mimetic(head)
   return head
 
 
@@ -101,3 +104,42 @@ def size(tensor: tf.Tensor, axis: int) -> int | tf.Tensor:
   """Returns the size of an axis: an int if it is static, as XLA requires."""
   known = tensor.shape[axis]
   return tf.shape(tensor)[axis] if known is None else known
+
+
+def make_encoder_mimetic(encoder: tf_keras.layers.Layer):
+  """Adds the identity to attention, and scales word vectors to a mean length 1.
+
+  In trained transformers, W_Q W_K^T and W_V W_O of a head are near a multiple
+  of the identity: a token attends to equal tokens and copies their states.
+  Trockman and Kolter 2023 (https://arxiv.org/abs/2305.09828) start from such
+  weights. A reader needs this to copy a word from a block; small random weights
+  learn it only after thousands of steps.
+
+  At this length, with `make_head_mimetic`, the logit of a copied wordpiece
+  exceeds the noise of the vocabulary from the first step.
+  """
+  scales = {
+    'self_attention/query/kernel:0': _QUERY_KEY_SCALE,
+    'self_attention/key/kernel:0': _QUERY_KEY_SCALE,
+    'self_attention/value/kernel:0': 1.0,
+    'self_attention/attention_output/kernel:0': 1.0,
+  }
+  table = encoder.get_embedding_table()
+  for variable in encoder.trainable_weights:
+    for suffix, scale in scales.items():
+      if variable.name.endswith(suffix):
+        _add_identity(variable, table.shape[1], scale)
+  lengths = tf.norm(table, axis=1, keepdims=True)
+  table.assign(table / tf.reduce_mean(lengths))
+
+
+def make_head_mimetic(head: tf_keras.layers.Layer):
+  """Adds the identity to the transform of a masked-language-model head."""
+  for variable in head.trainable_weights:
+    if variable.name.endswith('transform/dense/kernel:0'):
+      _add_identity(variable, variable.shape[0], 1.0)
+
+
+def _add_identity(variable, size, scale):
+  identity = np.reshape(np.eye(size), variable.shape)
+  variable.assign_add(tf.cast(scale * identity, variable.dtype))

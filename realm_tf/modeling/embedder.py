@@ -98,3 +98,30 @@ def _pool(head, states, mask):
     states = tf.where(mask[:, :, None] > 0, states, states.dtype.min)
     return tf.reduce_max(states, axis=1)
   return states[:, 0, :]
+
+
+def insert_prompt(
+  tokens: dict[str, tf.Tensor], prompt: str
+) -> dict[str, tf.Tensor]:
+  """Inserts P wordpiece ids, separated by spaces, after [CLS].
+
+  For encoders trained with a prompt: [CLS] x [SEP] -> [CLS] query : x [SEP].
+  The encoder's input dict, int32 [..., L], becomes int32 [..., L + P].
+  """
+  if not prompt:
+    return tokens
+  ids = [int(part) for part in prompt.split(' ')]
+  inserted = {
+    'input_word_ids': ids,
+    'input_mask': [1] * len(ids),
+    'input_type_ids': [0] * len(ids),
+  }
+  return {
+    name: _behind_first(value, inserted[name]) for name, value in tokens.items()
+  }
+
+
+def _behind_first(values, inserted):
+  first, rest = values[..., :1], values[..., 1:]
+  row = tf.zeros_like(first) + tf.constant(inserted, values.dtype)
+  return tf.concat([first, row, rest], axis=-1)

@@ -87,7 +87,7 @@ def sum_rows(tensor):
   """Returns float32 [C] from bfloat16 [..., C]."""
   flat = tf.reshape(tensor, [-1, tensor.shape[-1]])
   if precision.has_tpu():
-    return tf.reduce_sum(_float(flat), axis=0)
+    return tf.reduce_sum(precision.to_float(flat), axis=0)
   ones = tf.ones([1, tf.shape(flat)[0]], flat.dtype)
   return tf.cast((ones @ flat)[0], tf.float32)
 
@@ -106,9 +106,11 @@ def split_heads(
     size, length = (bert.size(projected, axis) for axis in (0, 1))
     width = projected.shape[-1] // len(scales) // num_heads
     shape = [size, length, len(scales), num_heads, width]
-    parts = tf.unstack(tf.reshape(_float(projected) + bias, shape), axis=2)
+    parts = tf.unstack(
+      tf.reshape(precision.to_float(projected) + bias, shape), axis=2
+    )
     return tuple(
-      _half(tf.transpose(part * scale, [0, 2, 1, 3]))
+      precision.to_half(tf.transpose(part * scale, [0, 2, 1, 3]))
       for part, scale in zip(parts, scales, strict=True)
     )
 
@@ -120,13 +122,15 @@ def residual_norm(rate: float, epsilon: float) -> Callable[..., tf.Tensor]:
   """Returns an island: layer_norm(states + drop(product + bias))."""
 
   def norm(product, bias, states, scale, offset, *seed):
-    change = _float(product) + bias
+    change = precision.to_float(product) + bias
     if seed:
       change = dropout.drop(change, rate, *seed)
-    total = _float(states) + change
+    total = precision.to_float(states) + change
     centred = total - _mean(total)
     variance = _mean(tf.square(centred))
-    return _half(centred * tf.math.rsqrt(variance + epsilon) * scale + offset)
+    return precision.to_half(
+      centred * tf.math.rsqrt(variance + epsilon) * scale + offset
+    )
 
   return island(norm)
 
@@ -136,7 +140,11 @@ def activated(
   activation: Callable[[tf.Tensor], tf.Tensor],
 ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
   """Returns an island: activation(product + bias), bfloat16 [..., H]."""
-  return island(lambda product, bias: _half(activation(_float(product) + bias)))
+  return island(
+    lambda product, bias: precision.to_half(
+      activation(precision.to_float(product) + bias)
+    )
+  )
 
 
 def attend(
@@ -196,20 +204,26 @@ def _softmax(scores, bias):
 
 @compiled
 def _biased(scores, bias):
-  return _half(_float(scores) + bias[:, None, None, :])
+  return precision.to_half(precision.to_float(scores) + bias[:, None, None, :])
 
 
 @compiled
 def _dropped(values, rate, seed):
-  return _half(dropout.drop(_float(values), rate, seed))
+  return precision.to_half(dropout.drop(precision.to_float(values), rate, seed))
 
 
 @compiled
 def _softmax_gradient(probabilities, kept, d_kept, mixed, d_mixed, scale):
   """Returns the gradient of scores, bfloat16 [B, A, M, L]."""
-  mean = tf.reduce_sum(_float(mixed) * _float(d_mixed), axis=-1, keepdims=True)
-  d_probabilities = tf.where(kept > 0, _float(d_kept) * scale, 0.0)
-  return _half(_float(probabilities) * (d_probabilities - mean))
+  mean = tf.reduce_sum(
+    precision.to_float(mixed) * precision.to_float(d_mixed),
+    axis=-1,
+    keepdims=True,
+  )
+  d_probabilities = tf.where(kept > 0, precision.to_float(d_kept) * scale, 0.0)
+  return precision.to_half(
+    precision.to_float(probabilities) * (d_probabilities - mean)
+  )
 
 
 def _mean(values):
@@ -218,11 +232,3 @@ def _mean(values):
     return tf.reduce_mean(values, axis=-1, keepdims=True)
   width = values.shape[-1]
   return values @ tf.fill([width, 1], 1 / width)
-
-
-def _float(values):
-  return tf.cast(values, tf.float32)
-
-
-def _half(values):
-  return tf.cast(values, tf.bfloat16)

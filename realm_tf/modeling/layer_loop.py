@@ -2,21 +2,30 @@
 
 The compiled program has the instructions of one layer instead of twelve, and
 keeps the values between layers, and the largest products, in bfloat16.
+
+Attention is computed for few sequences at a time. The scores of a whole batch
+are the largest arrays of a step; those that few sequences have fit in a core's
+fast memory, and never reach its main memory. The gradient computes them again.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Optional
+import functools
+from typing import Any, Optional
 
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import bfloat16_layer
-from realm_tf.modeling import chunked_attention
-from realm_tf.modeling import scan
+from realm_tf.modeling import dropout
+from realm_tf.modeling import precision
 
+# Of scores in bfloat16. The gradient has several arrays of this size.
+_MOST_BYTES = 2**24
 Tensors = Sequence[tf.Tensor]
 # (weights, states [B, L, H], seeds, kept products) -> states [B, L, H]
 Layer = Callable[[Tensors, tf.Tensor, Optional[tf.Tensor], 'Kept'], tf.Tensor]
+# (number of the turn, carried) -> (carried, values of the turn)
+Step = Callable[[tf.Tensor, Any], tuple[Any, Sequence[tf.Tensor]]]
 
 
 class Kept(bfloat16_layer.Products):
@@ -55,7 +64,7 @@ class Kept(bfloat16_layer.Products):
     seed: Optional[tf.Tensor],
   ) -> tf.Tensor:
     known = next(self._known, None)
-    mixed = chunked_attention.attend(query, key, value, bias, rate, seed, known)
+    mixed = attend_in_chunks(query, key, value, bias, rate, seed, known)
     self.products.append(mixed)
     return mixed
 
@@ -109,7 +118,7 @@ def run(
       after = layer([w[i] for w in weights], states, of_layer(i), made)
       return after, [states, *made.products[: len(kept)]]
 
-    last, values = scan.scan(number, forward, states, [_spec(states), *kept])
+    last, values = scan(number, forward, states, [_spec(states), *kept])
 
     def gradient(upstream):
       def backward(i, upstream):
@@ -121,7 +130,7 @@ def run(
         found = tape.gradient(after, [before, *own], upstream)
         return found[0], found[1:]
 
-      first, found = scan.scan(
+      first, found = scan(
         number, backward, upstream, [_spec(w[0]) for w in weights], True
       )
       return first, *found
@@ -145,3 +154,161 @@ def product_specs(
 
 def _spec(tensor):
   return tf.TensorSpec(tensor.shape, tensor.dtype)
+
+
+def attend_in_chunks(
+  query: tf.Tensor,
+  key: tf.Tensor,
+  value: tf.Tensor,
+  bias: tf.Tensor,
+  rate: float = 0.0,
+  seed: Optional[tf.Tensor] = None,
+  known: Optional[tf.Tensor] = None,
+) -> tf.Tensor:
+  """Returns the result of `islands.attend`, bfloat16 [B, A, M, D].
+
+  Args:
+    query: bfloat16 [B, A, M, D], scaled; all sizes are known.
+    key: bfloat16 [B, A, L, D].
+    value: bfloat16 [B, A, L, D].
+    bias: Added to each key's scores, float32 [B, L].
+    seed: Seed of dropout; None drops nothing.
+    known: The result, if it was computed before: only the gradient is computed.
+  """
+  drop = functools.partial(_drop, rate=0.0 if seed is None else rate, seed=seed)
+  like_query, like_key = (
+    tf.TensorSpec(each.shape[1:], each.dtype) for each in (query, key)
+  )
+
+  @tf.custom_gradient
+  def call(query, key, value):
+    mixed = known
+    if mixed is None:
+      (mixed,) = _in_chunks(
+        functools.partial(_forward, drop),
+        (query, key, value, bias),
+        [like_query],
+      )
+
+    def gradient(d_mixed):
+      return _in_chunks(
+        functools.partial(_backward, drop),
+        (query, key, value, bias, mixed, d_mixed),
+        [like_query, like_key, like_key],
+      )
+
+    return mixed, gradient
+
+  return call(query, key, value)
+
+
+def _forward(drop, start, query, key, value, bias):
+  """Returns the result for sequences whose first score has number `start`."""
+  weight, total = _weights(query, key, bias)
+  return [
+    precision.to_half(
+      precision.to_float(precision.to_half(drop(weight, start)) @ value) / total
+    )
+  ]
+
+
+def _backward(drop, start, query, key, value, bias, mixed, d_mixed):
+  """Returns the gradients of query, key and value."""
+  weight, total = _weights(query, key, bias)
+  probabilities = weight / total
+  # As in `islands.attend`: a sum of D terms instead of L.
+  mean = tf.reduce_sum(
+    precision.to_float(mixed) * precision.to_float(d_mixed),
+    axis=-1,
+    keepdims=True,
+  )
+  d_kept = precision.to_float(tf.matmul(d_mixed, value, transpose_b=True))
+  d_scores = precision.to_half(probabilities * (drop(d_kept, start) - mean))
+  return [
+    d_scores @ key,
+    tf.matmul(d_scores, query, transpose_a=True),
+    tf.matmul(
+      precision.to_half(drop(probabilities, start)), d_mixed, transpose_a=True
+    ),
+  ]
+
+
+def _weights(query, key, bias):
+  """Returns exponentials, float32 [N, A, M, L], and sums [N, A, M, 1]."""
+  scores = precision.to_float(tf.matmul(query, key, transpose_b=True))
+  scores += bias[:, None, None, :]
+  scores -= tf.reduce_max(scores, axis=-1, keepdims=True)
+  weight = tf.exp(scores)
+  return weight, tf.reduce_sum(weight, axis=-1, keepdims=True)
+
+
+def _in_chunks(function, arrays, specs):
+  """Returns the function's values for all sequences.
+
+  Args:
+    function: (number of the first score, arrays of some sequences) -> values.
+    arrays: Tensors of all sequences, [B, ...]; the first is the query, the
+      second the key.
+    specs: Specs of one sequence's values.
+  """
+  size, heads, queried, _ = arrays[0].shape
+  num_scores = heads * queried * arrays[1].shape[2]
+  most = max(1, _MOST_BYTES // (2 * num_scores))
+  share = max(n for n in range(1, size + 1) if size % n == 0 and n <= most)
+  if share == size:
+    return function(None, *arrays)
+  parts = [
+    tf.reshape(each, [size // share, share, *each.shape[1:]]) for each in arrays
+  ]
+
+  def step(i, carried):
+    return carried, function(
+      i * (share * num_scores), *(each[i] for each in parts)
+    )
+
+  _, values = scan(
+    size // share,
+    step,
+    (),
+    [tf.TensorSpec([share, *each.shape], each.dtype) for each in specs],
+  )
+  return [tf.reshape(each, [size, *each.shape[2:]]) for each in values]
+
+
+def _drop(values, start, rate, seed):
+  return dropout.drop_part(values, rate, seed, start) if rate else values
+
+
+def scan(
+  number: int,
+  step: Step,
+  carried: Any,
+  values: Sequence[tf.TensorSpec],
+  backwards: bool = False,
+) -> tuple[Any, list[tf.Tensor]]:
+  """Returns the last tensors, and the values of all turns, [number, ...].
+
+  Has no gradient: a loop's own would keep every value of every turn.
+
+  Args:
+    carried: Tensors of the same types and shapes before and after each turn.
+    values: Types and shapes of a turn's values.
+    backwards: Whether the turns run from `number` - 1 to 0.
+  """
+  arrays = [
+    tf.TensorArray(each.dtype, number, element_shape=each.shape)
+    for each in values
+  ]
+
+  def turn(turns, carried, arrays):
+    i = number - 1 - turns if backwards else turns
+    carried, found = step(i, carried)
+    written = [
+      array.write(i, value) for array, value in zip(arrays, found, strict=True)
+    ]
+    return turns + 1, carried, written
+
+  _, carried, arrays = tf.while_loop(
+    lambda turns, *_: turns < number, turn, (tf.constant(0), carried, arrays)
+  )
+  return carried, [array.stack() for array in arrays]

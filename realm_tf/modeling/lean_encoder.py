@@ -107,8 +107,10 @@ class LeanEncoder:
       name = f'transformer/layer_{i}/'
       layer = make(name, bias, seeds[i], positions if i == last else None)
       states = (tf.recompute_grad(layer) if self._recompute else layer)(states)
-    states = _float(states)
-    pooled = tf.tanh(_float(self._dense('pooler_transform', states[:, 0])))
+    states = precision.to_float(states)
+    pooled = tf.tanh(
+      precision.to_float(self._dense('pooler_transform', states[:, 0]))
+    )
     return {'sequence_output': states, 'pooled_output': pooled}
 
   def _embed(self, tokens):
@@ -179,7 +181,7 @@ class LeanEncoder:
     config = self._config
 
     def layer(states):
-      attended = _float(
+      attended = precision.to_float(
         self._attend(f'{name}self_attention/', states, bias, seeds, positions)
       )
       if positions is not None:
@@ -190,9 +192,9 @@ class LeanEncoder:
         f'{name}self_attention_layer_norm', states + attended
       )
       inner = self._activation(
-        _float(self._dense(f'{name}intermediate', states))
+        precision.to_float(self._dense(f'{name}intermediate', states))
       )
-      output = _float(self._dense(f'{name}output', inner))
+      output = precision.to_float(self._dense(f'{name}output', inner))
       output = _drop(output, config.dropout_rate, seeds.output)
       return self._layer_norm(f'{name}output_layer_norm', states + output)
 
@@ -216,7 +218,7 @@ class LeanEncoder:
       tf.transpose(query, [0, 2, 1, 3]), tf.transpose(key, [0, 2, 3, 1])
     )  # [B, A, L, L]
     mixed = self._mix(
-      _float(scores) + bias[:, None, None, :],
+      precision.to_float(scores) + bias[:, None, None, :],
       tf.transpose(value, [0, 2, 1, 3]),
       seeds.probabilities,
     )  # [B, A, L, H/A]
@@ -279,7 +281,3 @@ class LeanEncoder:
 
 def _drop(values, rate, seed):
   return values if seed is None else dropout.drop(values, rate, seed)
-
-
-def _float(values):
-  return tf.cast(values, tf.float32)

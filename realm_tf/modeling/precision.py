@@ -98,3 +98,13 @@ def cpu_multiplies_bfloat16() -> bool:
   except OSError:  # Not Linux.
     pass
   return False
+
+
+def to_float(values: tf.Tensor) -> tf.Tensor:
+  """Returns values in float32, in which sums and norms are computed."""
+  return tf.cast(values, tf.float32)
+
+
+def to_half(values: tf.Tensor) -> tf.Tensor:
+  """Returns values in bfloat16, in which products are computed."""
+  return tf.cast(values, tf.bfloat16)

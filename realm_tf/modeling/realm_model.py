@@ -20,13 +20,12 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.modeling import bert
-from realm_tf.modeling import bfloat16_head
+from realm_tf.modeling import bfloat16_layer
 from realm_tf.modeling import embedder as embedder_lib
 from realm_tf.modeling import knowledge_encoder as knowledge_encoder_lib
 from realm_tf.modeling import lean_encoder
 from realm_tf.modeling import path_scorer
 from realm_tf.modeling import precision
-from realm_tf.modeling import prompts
 from realm_tf.modeling import seq2seq as seq2seq_lib
 from realm_tf.modeling import span_reader as span_reader_lib
 from realm_tf.modeling import weights
@@ -147,7 +146,7 @@ class RealmModel(tf.Module):
 
   def _lean_head(self, head):
     has_islands = lean_encoder.prefers_islands(self._dtype)
-    return bfloat16_head.Bfloat16Head(head) if has_islands else None
+    return bfloat16_layer.Bfloat16Head(head) if has_islands else None
 
   @property
   def prefers_xla(self) -> bool:
@@ -188,13 +187,13 @@ class RealmModel(tf.Module):
     self, tokens: dict[str, tf.Tensor]
   ) -> dict[str, tf.Tensor]:
     """Inserts the query prompt."""
-    return prompts.insert(tokens, self.config.embedder.query_prompt)
+    return embedder_lib.insert_prompt(tokens, self.config.embedder.query_prompt)
 
   def with_block_prompt(
     self, tokens: dict[str, tf.Tensor]
   ) -> dict[str, tf.Tensor]:
     """Inserts the block prompt."""
-    return prompts.insert(tokens, self.config.embedder.block_prompt)
+    return embedder_lib.insert_prompt(tokens, self.config.embedder.block_prompt)
 
   def load(self, arrays: dict[str, np.ndarray]) -> weights.LoadReport:
     """Assigns weights to the variables of the same names.

@@ -58,26 +58,6 @@ class Slice(NamedTuple):
     return self.chip.memory / self.chip.num_cores
 
 
-class Roofline(NamedTuple):
-  """Seconds of a program if nothing but this were in its way.
-
-  Williams et al. 2009, https://doi.org/10.1145/1498765.1498785.
-  """
-
-  arithmetic: float
-  traffic: float
-  sums: float = 0.0
-
-  @property
-  def seconds(self) -> float:
-    return max(self)
-
-  @property
-  def limit(self) -> str:
-    """What limits the program: 'arithmetic', 'traffic' or 'sums'."""
-    return self._fields[self.index(self.seconds)]
-
-
 def parse(name: str) -> list[Slice]:
   """Returns the slices that 'v5e:8x8', a list of these, or 'all' names."""
   if name == 'all':
@@ -101,8 +81,11 @@ def _slice(name: str) -> Slice:
 
 def roofline(
   where: Slice, flops: float, traffic: float, reduced: float = 0.0
-) -> Roofline:
-  """Returns the least seconds of one core.
+) -> dict[str, float]:
+  """Returns the least seconds of one core if one limit were alone in its way.
+
+  Williams et al. 2009, https://doi.org/10.1145/1498765.1498785. The limits are
+  'arithmetic', 'traffic' and 'sums'.
 
   Args:
     flops: Floating-point operations of the core.
@@ -111,8 +94,8 @@ def roofline(
       each part once to be summed and once to be shared, over all its links.
   """
   chip, number = where.chip, where.num_cores // where.chip.num_cores
-  return Roofline(
-    flops * chip.num_cores / chip.flops,
-    traffic * chip.num_cores / chip.bandwidth,
-    2 * (number - 1) / number * reduced / chip.links,
-  )
+  return {
+    'arithmetic': flops * chip.num_cores / chip.flops,
+    'traffic': traffic * chip.num_cores / chip.bandwidth,
+    'sums': 2 * (number - 1) / number * reduced / chip.links,
+  }

@@ -1,11 +1,16 @@
 """The programs that jobs compile for their devices, for any config.
 
+  config -> build -> programs -> lower -> HLO modules
+
 Each has the shapes of one core's part of a batch, untrimmed, and its sums over
 cores, as under TPUStrategy. Arguments are shapes; only variables have values.
 """
 
 from collections.abc import Mapping
+from concurrent import futures
+from concurrent.futures import process
 import dataclasses
+import multiprocessing
 from typing import Any
 
 import tensorflow as tf
@@ -14,10 +19,11 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.index import block_embeddings
 from realm_tf.index import exact_search
+from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import token_tagger
+from realm_tf.planning import chips
 from realm_tf.planning import lowering
-from realm_tf.planning import one_of_many
 from realm_tf.records import joining
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training.finetuning import finetuning_trainer
@@ -60,10 +66,44 @@ def build(
     UserError: The cores cannot share the batch equally.
   """
   planner = _Planner(config, num_cores, num_blocks)
-  strategy = one_of_many.OneOfMany(num_cores)
+  strategy = lowering.OneOfMany(num_cores)
   with strategy.scope():
     made = getattr(planner, name)()
   return made if isinstance(made, list) else [made]
+
+
+def lower(
+  name: str,
+  config: config_lib.ExperimentConfig,
+  where: chips.Slice,
+  num_blocks: int,
+) -> list[lowering.Lowered]:
+  """Returns the programs of a name of `NAMES` for a slice.
+
+  Lowering takes gigabytes, which the compiler needs next, and TensorFlow ends
+  the process at a program that it cannot lower: it has a process of its own. A
+  new process also gives a program the same module each time, so that its
+  compilation is found again.
+
+  Raises:
+    UserError: The cores cannot share the batch, or the process ended.
+  """
+  context = multiprocessing.get_context('spawn')
+  with futures.ProcessPoolExecutor(1, context) as pool:
+    try:
+      of_core = name, config, where.num_cores, num_blocks
+      return pool.submit(_lower, where.name, *of_core).result()
+    except process.BrokenProcessPool as error:
+      raise errors.UserError(
+        f'{name} must be lowered by TensorFlow. Found that its process ended, '
+        'killed for memory or with the message above. Give more memory, or '
+        'other --programs.'
+      ) from error
+
+
+def _lower(kind: str, *of_core: Any) -> list[lowering.Lowered]:
+  with precision.planned_for_tpu(kind):
+    return [lowering.lower(each) for each in build(*of_core)]
 
 
 class _Planner:

@@ -11,10 +11,7 @@ from typing import NamedTuple
 
 from realm_tf import errors
 from realm_tf.planning import compiled_module
-from realm_tf.planning import fused_arrays
-from realm_tf.planning import hbm_traffic
 from realm_tf.planning import lowering
-from realm_tf.planning import product_flops
 from realm_tf.rundir import json_files
 
 _SCRIPT = pathlib.Path(__file__).with_name('compiler_process.py')
@@ -35,7 +32,7 @@ class Compiled(NamedTuple):
     accessed_bytes: Bytes that instructions read and write in a call, also in
       the core's fast memory.
     traffic: Bytes of a call between core and memory, of each kind of
-      instruction (`hbm_traffic`).
+      instruction (`compiled_module`).
     error: The compiler's message, or ''.
     instructions: Instructions of the compiled module, and of its fusions.
   """
@@ -93,10 +90,7 @@ class Compiler:
         f'--compiler must have jax and libtpu. Found {python}: {said[-1]}. '
         f'{REMEDY}'
       )
-    counting = b''.join(
-      pathlib.Path(str(each.__file__)).read_bytes()
-      for each in (compiled_module, fused_arrays, hbm_traffic, product_flops)
-    )
+    counting = pathlib.Path(compiled_module.__file__).read_bytes()
     self._key = found.stdout + _SCRIPT.read_bytes() + counting
 
   def compile(self, program: lowering.Lowered, topology: str) -> Compiled:
@@ -147,15 +141,14 @@ class Compiler:
 
 def _counted(compiled: Compiled, text: str) -> Compiled:
   """Returns the figures with those that the compiled module's text has."""
-  module, entry = compiled_module.parse(text)
-  traffic = hbm_traffic.count(module, entry)
-  reduced = traffic.pop(hbm_traffic.SUMS, 0)
-  accessed = hbm_traffic.count(module, entry, is_anywhere=True)
-  accessed.pop(hbm_traffic.SUMS, None)
+  module = compiled_module.Module(text)
+  counts = module.counts
   return compiled._replace(
-    instructions=sum(map(len, module.values())),
-    flops=product_flops.count(module, entry),
-    traffic=traffic,
-    reduced_bytes=reduced,
-    accessed_bytes=sum(accessed.values()),
+    instructions=module.num_instructions,
+    flops=counts[compiled_module.FLOPS],
+    traffic={
+      kind: counts[kind] for kind in compiled_module.TRAFFIC if kind in counts
+    },
+    reduced_bytes=counts[compiled_module.SUMS],
+    accessed_bytes=counts[compiled_module.ACCESSED],
   )

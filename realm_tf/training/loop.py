@@ -29,6 +29,9 @@ from realm_tf.training import params_export
 from realm_tf.training import step_trainer
 
 Trainer = TypeVar('Trainer', bound=step_trainer.StepTrainer)
+# Steps whose loss or gradient is not finite are skipped. So many in a row end
+# training.
+MAX_SKIPPED_STEPS = 10
 
 
 class Loop(Generic[Trainer]):
@@ -186,9 +189,8 @@ class Loop(Generic[Trainer]):
       row = metrics_log.append(layout.metrics_file(self._run_dir), step, output)
       self._bar.update(step - self._bar.n)
       self._bar.set_postfix_str(_short(row))
-    limit = self._config.optimizer.max_skipped_steps
     in_a_row = output['skipped_in_a_row']
-    if limit and in_a_row >= limit:
+    if in_a_row >= MAX_SKIPPED_STEPS:
       raise errors.UserError(
         f'Loss and gradients must be finite. Found {int(in_a_row)} steps in a '
         f'row up to step {step} with NaN or infinity, and skipped them. Lower '

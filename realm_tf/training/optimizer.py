@@ -14,6 +14,7 @@ from realm_tf.training import gradients as gradients_lib
 # (device, dtype) -> learning rate and betas of a step, by Keras' names.
 _State = dict[tuple[str, tf.DType], dict[str, tf.Tensor]]
 _CLIP_NORM = 1.0  # BERT's bound on the global norm.
+_DECAY_RATE = 0.01  # BERT's; decoupled.
 
 # Rates of scalars over `learning_rate`. A bias is as large as scores and a
 # temperature as their logarithm, but weights are hundredths.
@@ -37,7 +38,7 @@ def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
   return _AdamW(
     config.embedder_rate_scale,
     learning_rate=schedule,
-    weight_decay_rate=config.weight_decay_rate,
+    weight_decay_rate=_DECAY_RATE,
     beta_1=0.9,
     beta_2=0.999,
     epsilon=1e-6,

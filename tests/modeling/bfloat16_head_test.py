@@ -1,10 +1,10 @@
-"""Tests for realm_tf.modeling.bfloat16_head."""
+"""Tests for the head of realm_tf.modeling.bfloat16_layer."""
 
 import tensorflow as tf
 import tf_keras
 
 from realm_tf.modeling import bert
-from realm_tf.modeling import bfloat16_head
+from realm_tf.modeling import bfloat16_layer
 from tests import tiny
 
 _CONFIG = tiny.bert(
@@ -21,7 +21,7 @@ class Bfloat16HeadTest(tf.test.TestCase):
     self.head = bert.build_masked_lm_head(encoder, _CONFIG)
     self.head.bias.assign(tf.random.normal([20]))
     self.states = tf.random.normal([2, 3, 8])
-    self.lean = bfloat16_head.Bfloat16Head(self.head)
+    self.lean = bfloat16_layer.Bfloat16Head(self.head)
 
   def _exact(self):
     logits = self.head(self.states, tf.constant([[0, 1, 2]] * 2))

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.modeling.chunked_attention."""
+"""Tests for realm_tf.modeling.layer_loop."""
 
 from unittest import mock
 
@@ -6,8 +6,8 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.modeling import chunked_attention
 from realm_tf.modeling import dropout
+from realm_tf.modeling import layer_loop
 
 _RATE = 0.25
 _SEED = tf.constant([3, 4])
@@ -34,7 +34,7 @@ def _exact(query, key, value, bias, seed):
 
 def _in_bfloat16(query, key, value, bias, seed):
   half = [tf.cast(each, tf.bfloat16) for each in (query, key, value)]
-  mixed = chunked_attention.attend(*half, bias, _RATE, seed)
+  mixed = layer_loop.attend_in_chunks(*half, bias, _RATE, seed)
   return tf.cast(mixed, tf.float32)
 
 
@@ -57,7 +57,7 @@ class ChunkedAttentionTest(tf.test.TestCase, parameterized.TestCase):
   def test_results_and_gradients_are_near_the_exact_ones(self, sequences, seed):
     # Of 4 that fit, the 6 sequences take 3.
     most = sequences * 2 * _A * _M * _L
-    with mock.patch.object(chunked_attention, '_MOST_BYTES', most):
+    with mock.patch.object(layer_loop, '_MOST_BYTES', most):
       found = _with_gradients(_in_bfloat16, seed)
     for one, other in zip(found, _with_gradients(_exact, seed), strict=True):
       self.assertAllClose(one, other, atol=0.05 * np.abs(other).max())
@@ -66,7 +66,7 @@ class ChunkedAttentionTest(tf.test.TestCase, parameterized.TestCase):
     *sources, bias = _inputs()
     half = [tf.cast(each, tf.bfloat16) for each in sources]
     known = tf.ones_like(half[0])
-    mixed = chunked_attention.attend(*half, bias, known=known)
+    mixed = layer_loop.attend_in_chunks(*half, bias, known=known)
     self.assertAllEqual(mixed, known)
 
 

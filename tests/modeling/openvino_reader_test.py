@@ -1,4 +1,4 @@
-"""Tests for realm_tf.modeling.openvino_reader against the exact reader."""
+"""Tests for openvino_encoder's reader against the exact reader."""
 
 from concurrent import futures
 
@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import bert
-from realm_tf.modeling import openvino_reader
+from realm_tf.modeling import openvino_encoder
 from realm_tf.modeling import span_reader
 from realm_tf.objectives import exclusion
 
@@ -54,7 +54,7 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
     for variable in exact.variables:  # Replaces biases of 0 and gains of 1.
       noise = tf.random.stateless_normal(variable.shape, seed=[1, 2])
       variable.assign_add(0.1 * noise)
-    reader = openvino_reader.OpenvinoReader(exact, _CONFIG, 'float32')
+    reader = openvino_encoder.OpenvinoReader(exact, _CONFIG, 'float32')
     for body_length in (20, 22):  # The longest body, and a longer one.
       scores = exact(pairs, body_length)
       expected = scores.spans[:, 0].numpy()
@@ -70,7 +70,7 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
     (self.assertLess if has_words else self.assertEqual)(number, 30)
 
   def test_one_row_of_another_size(self):
-    reader = openvino_reader.OpenvinoReader(*_small(), 'float32')
+    reader = openvino_encoder.OpenvinoReader(*_small(), 'float32')
     tokens = _tokens()
     all_rows = reader(tokens, 20).spans
     some = {name: ids[1:2, :7] for name, ids in tokens.items()}
@@ -79,7 +79,7 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(one[0], all_rows[1, :1], rtol=1e-5, atol=1e-5)
 
   def test_threads_take_turns(self):
-    reader = openvino_reader.OpenvinoReader(*_small(), 'float32')
+    reader = openvino_encoder.OpenvinoReader(*_small(), 'float32')
     tokens = _tokens()
     expected = reader(tokens, 20).spans
     with futures.ThreadPoolExecutor(4) as pool:

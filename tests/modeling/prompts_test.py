@@ -1,10 +1,10 @@
-"""Tests for realm_tf.modeling.prompts, and where models insert them."""
+"""Tests for prompts of modeling.embedder, and where models insert them."""
 
 import dataclasses
 
 import tensorflow as tf
 
-from realm_tf.modeling import prompts
+from realm_tf.modeling import embedder
 from realm_tf.modeling import realm_model
 from realm_tf.records import joining
 from tests import tiny
@@ -17,7 +17,7 @@ class PromptsTest(tf.test.TestCase):
     self.packed = joining.pack(self.queries, None, *tiny.SPECIAL_IDS, 5)
 
   def test_equals_packing_with_the_prompt(self):
-    inserted = prompts.insert(self.packed, '6 5')
+    inserted = embedder.insert_prompt(self.packed, '6 5')
     expected = joining.pack(
       tf.constant([[6, 5, 7, 8, 9], [6, 5, 7, 0, 0]]),
       None,
@@ -33,7 +33,7 @@ class PromptsTest(tf.test.TestCase):
     expected = joining.pack(
       tf.constant([[6, 9, 0]]), bodies, *tiny.SPECIAL_IDS, 7
     )
-    self.assertAllClose(prompts.insert(packed, '6'), expected)
+    self.assertAllClose(embedder.insert_prompt(packed, '6'), expected)
 
   def test_queries_and_blocks_have_separate_prompts(self):
     config = realm_model.with_vocab_size(

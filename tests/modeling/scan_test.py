@@ -1,9 +1,9 @@
-"""Tests for realm_tf.modeling.scan."""
+"""Tests for realm_tf.modeling.layer_loop.scan."""
 
 from absl.testing import parameterized
 import tensorflow as tf
 
-from realm_tf.modeling import scan
+from realm_tf.modeling import layer_loop
 
 
 class ScanTest(tf.test.TestCase, parameterized.TestCase):
@@ -15,7 +15,7 @@ class ScanTest(tf.test.TestCase, parameterized.TestCase):
 
     specs = [tf.TensorSpec([]), tf.TensorSpec([2], tf.int32)]
     run = tf.function(
-      lambda: scan.scan(3, step, tf.constant(10.0), specs, backwards),
+      lambda: layer_loop.scan(3, step, tf.constant(10.0), specs, backwards),
       jit_compile=compiled,
     )
     last, (totals, turns) = run()

@@ -29,28 +29,22 @@ class ChipsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'v5e:8x8'):
       chips.parse(name)
 
-  def test_the_slower_of_arithmetic_and_traffic_is_the_limit(self):
-    (v5e,) = chips.parse('v5e:2x2')
+  @parameterized.parameters(
     # 22.0 TFLOP / 197 TFLOP/s; 322 GB / 819 GB/s.
-    found = chips.roofline(v5e, 22.0e12, 322e9)
-    self.assertAlmostEqual(found.arithmetic, 0.112, places=3)
-    self.assertAlmostEqual(found.seconds, 0.393, places=3)
-    self.assertEqual(found.limit, 'traffic')
-    self.assertEqual(chips.roofline(v5e, 22.0e12, 9e9).limit, 'arithmetic')
-
-  def test_a_core_of_two_has_half_of_the_chip(self):
-    (v3,) = chips.parse('v3:2x2')
-    # 123 TFLOP/s and 900 GB/s a chip.
-    found = chips.roofline(v3, 61.5e12, 225e9)
-    self.assertAlmostEqual(found.arithmetic, 1.0)
-    self.assertAlmostEqual(found.traffic, 0.5)
-
-  def test_each_chip_sends_nearly_twice_the_bytes_of_a_sum(self):
-    (v3,) = chips.parse('v3:2x2')
+    ('v5e:2x2', 22.0e12, 322e9, 0, (0.112, 0.393, 0)),
+    # A core has half of 123 TFLOP/s and 900 GB/s.
+    ('v3:2x2', 61.5e12, 225e9, 0, (1, 0.5, 0)),
     # Each of 4 chips sends 3/4 of the parts twice, at 328 GB/s.
-    found = chips.roofline(v3, 1e12, 1e9, 328e9)
-    self.assertAlmostEqual(found.sums, 1.5)
-    self.assertEqual((found.seconds, found.limit), (found.sums, 'sums'))
+    ('v3:2x2', 0, 0, 328e9, (0, 0, 1.5)),
+  )
+  def test_a_core_has_its_share_of_the_peaks(
+    self, name, flops, traffic, reduced, seconds
+  ):
+    (where,) = chips.parse(name)
+    found = chips.roofline(where, flops, traffic, reduced)
+    expected = zip(('arithmetic', 'traffic', 'sums'), seconds, strict=True)
+    for limit, secs in expected:
+      self.assertAlmostEqual(found[limit], secs, places=3)
 
 
 if __name__ == '__main__':

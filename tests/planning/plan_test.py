@@ -3,17 +3,21 @@
 import json
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
+from realm_tf import errors
 from realm_tf.planning import chips
-from realm_tf.planning import hbm_traffic
+from realm_tf.planning import compiled_module
 from realm_tf.planning import lowering
 from realm_tf.planning import plan
 from realm_tf.planning import tpu_compiler
+from tests import tiny
 
 (_V5E,) = chips.parse('v5e:8x8')
+(_SMALL,) = chips.parse('v5e:2x2')
 (_V3,) = chips.parse('v3:4x8')
 _PROGRAM = lowering.Lowered('pretraining', b'', 8, ('one setting', 'another'))
-_TRAFFIC = {hbm_traffic.PRODUCTS: 100e9, hbm_traffic.OTHERS: 222e9}
+_TRAFFIC = {compiled_module.PRODUCTS: 100e9, compiled_module.OTHERS: 222e9}
 _FITS = tpu_compiler.Compiled(
   600.0, 3e9, 0.5e9, 11e9, 0.1e9, 22e12, reduced_bytes=2e9, traffic=_TRAFFIC
 )
@@ -103,6 +107,52 @@ class PlanTest(absltest.TestCase):
     # A core has half of 900 GB/s.
     self.assertAlmostEqual(found['roofline_secs'], 322 / 450)
     self.assertEqual((found['problem'], found['limit']), ('', 'traffic'))
+
+
+class LargestBatchTest(parameterized.TestCase):
+  @parameterized.parameters(0, 1, 2, 3, 11, 16, 100)
+  def test_the_largest_number_is_found_with_few_trials(self, largest):
+    tried = []
+
+    def fits(number):
+      tried.append(number)
+      return number <= largest
+
+    self.assertEqual(plan.bisect(fits), largest)
+    self.assertCountEqual(set(tried), tried)
+    self.assertLessEqual(len(tried), 2 * largest.bit_length() + 1)
+
+  def test_without_a_limit_the_search_ends(self):
+    self.assertEqual(plan.bisect(lambda number: True), 2**14)
+
+  def _find(self, recompute, error=''):
+    """Finds with a compiler that needs 3 GB a row, or 1 GB recomputed."""
+
+    def plan_one(config):
+      batch = config.tagger.batch_size // 4
+      each = 1e9 if config.model.recompute_activations else 3e9
+      compiled = tpu_compiler.Compiled(
+        temporary_bytes=each * batch, error=error
+      )
+      program = lowering.Lowered('tagger', b'', batch, ())
+      return plan.row(program, _SMALL, compiled)
+
+    return plan.largest_batch(
+      'tagger', _SMALL, tiny.config(), recompute, plan_one
+    )
+
+  @parameterized.parameters((False, 5), (True, 16))
+  def test_the_batch_of_all_cores_is_tried(self, recompute, batch):
+    found = self._find(recompute)
+    self.assertEqual((found.batch, found.recompute), (batch, recompute))
+    self.assertEqual(found.as_json()['largest_batch'], batch)
+    self.assertIn(
+      f'at most {batch} a core, tagger.batch_size={4 * batch}', found.as_line()
+    )
+
+  def test_another_problem_is_no_answer(self):
+    with self.assertRaisesRegex(errors.UserError, 'no such op'):
+      self._find(False, 'no such op')
 
 
 if __name__ == '__main__':

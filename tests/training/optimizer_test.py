@@ -68,12 +68,7 @@ class OptimizerTest(tf.test.TestCase):
       tf.Variable(1.0, name=name)
       for name in (realm_model.LOG_TEMPERATURE, realm_model.NULL_BIAS)
     )
-    _two_steps(
-      [(0.5, temperature), (0.5, bias)],
-      1e-3,
-      weight_decay_rate=0.5,
-      embedder_rate_scale=0.1,
-    )
+    _two_steps([(0.5, temperature), (0.5, bias)], 1e-3, embedder_rate_scale=0.1)
     # 10 and 100 times 1e-3 * 0.99, without the embedders' scale.
     self.assertAllClose([temperature, bias], [1 - 0.0099, 1 - 0.099], atol=1e-5)
 
@@ -86,15 +81,16 @@ class OptimizerTest(tf.test.TestCase):
     _two_steps(
       [([[0.5], [0.0]], variable) for variable in (*variables, reader)],
       1e-2,
-      weight_decay_rate=0.1,
       embedder_rate_scale=0.25,
     )
-    rate = 1e-2 * 0.99  # Times 1 for a gradient, and 0.1 for the decay.
-    self.assertAllClose(reader, [[1 - rate * 1.1], [1 - rate * 0.1]], atol=1e-6)
+    rate = 1e-2 * 0.99  # Times 1 for a gradient, and 0.01 for the decay.
+    self.assertAllClose(
+      reader, [[1 - rate * 1.01], [1 - rate * 0.01]], atol=1e-6
+    )
     for variable in variables:
       self.assertAllClose(
         variable,
-        [[1 - rate * 1.1 / 4], [1 - rate * 0.1 / 4]],
+        [[1 - rate * 1.01 / 4], [1 - rate * 0.01 / 4]],
         atol=1e-6,
         msg=variable.name,
       )

@@ -12,7 +12,6 @@ from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.records import whole_blocks
 from realm_tf.retrieval import hybrid
-from realm_tf.retrieval import reranking
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -66,7 +65,7 @@ def run(
   index = None
   if not retriever:
     index = index_search.IndexSearch(inputs, job.run_dir, share=run_loop.share)
-    retriever = _over_index(index, inputs, model, words)
+    retriever = hybrid.Alternating(index, words) if words else index
   batches = _batches(inputs, queries, retriever, index, run_loop.share)
   held_out = None
   if len(measured):
@@ -81,23 +80,6 @@ def run(
       metric=keep_best,
     )
   _train(inputs, job.run_dir, run_loop, batches, held_out)
-
-
-def _over_index(
-  index: retriever_lib.Retriever,
-  inputs: runs.Inputs,
-  model: realm_model.RealmModel,
-  words: Optional[retriever_lib.Retriever],
-) -> retriever_lib.Retriever:
-  if inputs.config.pretraining.over_retrieval:
-    index = reranking.Reranked(
-      index,
-      model,
-      inputs.table,
-      config=inputs.config,
-      special_ids=inputs.special_ids,
-    )
-  return hybrid.Alternating(index, words) if words else index
 
 
 def _open_queries(

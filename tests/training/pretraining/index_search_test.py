@@ -16,7 +16,6 @@ from realm_tf.index import query_embeddings
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import sampling
-from realm_tf.retrieval import reranking
 from realm_tf.retrieval import retriever
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -230,31 +229,6 @@ class IndexSearchTest(absltest.TestCase):
     self.assertEqual(versions.read_in_use(self.run_dir), [0, 500])
     _find(search)
     self.assertEqual(versions.read_in_use(self.run_dir), [500])
-
-  def _reranked(self, depth):
-    """Returns a search with hits that model 2, in training, ranks again."""
-    self._publish(0)
-    return reranking.Reranked(
-      self._index_search(),
-      self.models[2],
-      self.table,
-      config=tiny.changed(small.CONFIG, pretraining={'over_retrieval': depth}),
-      special_ids=small.SPECIAL_IDS,
-    )
-
-  def test_over_retrieval_of_all_blocks_equals_exact_search(self):
-    self._assert_like(self._reranked(len(_LENGTHS)), 2)
-
-  def test_over_retrieval_ranks_only_what_the_index_found(self):
-    chosen = _find(self._reranked(_K + 2))
-    found = _find(self._index_search(), _K + 2)
-    scores = self.scores[2]
-    expected = np.take_along_axis(
-      found,
-      np.argsort(-np.take_along_axis(scores, found, axis=1), axis=1)[:, :_K],
-      axis=1,
-    )
-    np.testing.assert_array_equal(chosen, expected)
 
 
 if __name__ == '__main__':
