@@ -64,15 +64,19 @@ def _python(program):
   )
 
 
+def _setup_arguments():
+  with mock.patch.object(setuptools, 'setup') as setup:
+    runpy.run_path(str(source_tree.ROOT / 'setup.py'))
+  return setup.call_args.kwargs
+
+
 class ConsoleTest(absltest.TestCase):
   def test_a_reader_that_has_enough_is_no_traceback(self):
     done = _python(_UNREAD)
     self.assertEqual((done.returncode, done.stderr), (1, ''))
 
   def test_every_binary_and_recipe_has_a_command(self):
-    with mock.patch.object(setuptools, 'setup') as setup:
-      runpy.run_path(str(source_tree.ROOT / 'setup.py'))
-    arguments = setup.call_args.kwargs
+    arguments = _setup_arguments()
     self.assertCountEqual(
       arguments['entry_points']['console_scripts'],
       [
@@ -89,6 +93,22 @@ class ConsoleTest(absltest.TestCase):
     for package in arguments['packages']:
       folder = arguments['package_dir'].get(package, package.replace('.', '/'))
       self.assertTrue((source_tree.ROOT / folder / '__init__.py').exists())
+
+  def test_every_data_file_is_installed(self):
+    installed = [
+      path
+      for package, patterns in _setup_arguments()['package_data'].items()
+      for pattern in patterns
+      for path in (source_tree.ROOT / package.replace('.', '/')).glob(pattern)
+    ]
+    self.assertCountEqual(
+      installed,
+      [
+        path
+        for path in (source_tree.ROOT / 'realm_tf').rglob('*')
+        if path.is_file() and path.suffix not in ('.py', '.pyc')
+      ],
+    )
 
   def test_a_command_runs_the_binary_of_the_same_name(self):
     help_text = _python(_COMMAND).stdout

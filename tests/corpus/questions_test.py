@@ -8,6 +8,7 @@ from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.corpus import questions
+from realm_tf.corpus import writers
 from tests import input_case
 
 
@@ -42,6 +43,17 @@ class ReadQuestionsTest(input_case.InputCase):
     self.assertEqual(questions.read_questions(path), expected[:1])
     found = questions.read_questions(path, keep_impossible=True)
     self.assertEqual(found, expected)
+
+  def test_reads_back_what_is_written(self):
+    path = self.file(name='written.jsonl', content=b'')
+    written = [
+      questions.Question('Who?', ('A', 'B'), False, '3', 'g'),
+      questions.Question('Wo in Köln?', ('1\\d',), True, '4', ''),
+      questions.Question('When?', (), False, '5', 'g', is_impossible=True),
+    ]
+    writers.write_questions(written, path)
+    found = questions.read_questions(path, keep_impossible=True)
+    self.assertEqual(found, written)
 
   def test_reads_dpr_and_fid(self):
     dpr = {
