@@ -43,7 +43,6 @@ setuptools.setup(
     'realm_tf.reporting': ['panels.json', 'static/*'],
     'realm_tf.serving': ['static/*'],
     'realm_tf.text': ['characters.json', 'english.json'],
-    'realm_tf.wiki': ['names.json'],
     'realm_tf.world': ['*.json', '*.txt'],
   },
   packages=[

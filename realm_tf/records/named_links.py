@@ -10,8 +10,8 @@ import os
 
 import numpy as np
 
-from realm_tf.corpus import mediawiki
 from realm_tf.corpus import sources
+from realm_tf.corpus import wikitext
 from realm_tf.records import block_table
 from realm_tf.records import link_graph
 from realm_tf.records import npy_files
@@ -132,4 +132,4 @@ def _key(article_id: str, title: str) -> int:
 
 
 def _title_hash(title: str) -> int:
-  return text_hashes.of(mediawiki.normal_title(title))
+  return text_hashes.of(wikitext.normal_title(title))

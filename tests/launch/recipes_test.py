@@ -13,7 +13,6 @@ from launch import own_text
 from launch import quickstart
 from launch import recipe as recipe_lib
 from launch import runner
-from launch import squad_refusing
 from launch import stage_keys
 from launch import table1
 from launch import tables
@@ -68,7 +67,6 @@ class RecipesTest(parameterized.TestCase):
       *_stages(quickstart).values(),
       *_tables(articles='/articles').values(),
       *_stages(open_qa, '/model', '/wiki', '/nq,/trec', layers=3).values(),
-      *_stages(squad_refusing, '/model', '/squad').values(),
       *_stages(table1, *_TABLE1, run_dir=self._finished_run()).values(),
     ]
 
