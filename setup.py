@@ -44,7 +44,6 @@ setuptools.setup(
     'realm_tf.reporting': ['panels.json', 'static/*'],
     'realm_tf.serving': ['static/*'],
     'realm_tf.text': ['characters.json', 'english.json'],
-    'realm_tf.wiki': ['names.json'],
   },
   packages=[
     *setuptools.find_packages(include=['realm_tf', 'realm_tf.*']),

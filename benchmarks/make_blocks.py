@@ -33,7 +33,7 @@ def _write_articles(path: str) -> float:
   """Writes plain articles as JSONL; returns their megabytes."""
   num_bytes = 0
   with open(path, 'w') as file:
-    for article in map(sources.plain, sources.read_articles(_INPUT.value)):
+    for article in sources.read_articles(_INPUT.value):
       line = {'title': article.title, 'text': article.text}
       file.write(json.dumps(line, ensure_ascii=False) + '\n')
       num_bytes += len(article.text.encode('utf-8', 'replace'))

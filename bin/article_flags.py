@@ -85,14 +85,13 @@ def new_counts() -> counts_lib.Counts:
 def read(
   what: str,
   counts: Optional[counts_lib.Counts] = None,
-  plain: bool = True,
   update: Optional[corpus_update.CorpusUpdate] = None,
 ) -> Iterable[sources.Article]:
   """Returns the articles of --input, with `what` as caption of a progress bar.
 
-  `plain` removes markup. `update` is the corpus to add the articles to.
+  `update` is the corpus to add the articles to.
   """
-  added = (update.num_articles, update.find) if update else ()
+  added = (update.num_articles, update.find) if update else (0, lambda _: '')
   articles = sources.read_articles(
     split(INPUT.value),
     flags.FLAGS.format,
@@ -100,9 +99,8 @@ def read(
     counts or new_counts(),
     article_records.Keys(*(key.value for key in _KEYS)),
     *added,
+    NUM_WORKERS.value,
   )
-  if plain:
-    articles = map(sources.plain, articles)
   articles = itertools.islice(articles, _MAX_ARTICLES.value)
   return progress(articles, what, 'articles')
 

@@ -96,7 +96,7 @@ def _cut(tokenizer, length, counts, links, update=None):
     return article_flags.build_on_beam(
       pipeline, (tokenizer, length), counts, first_number
     )
-  articles = article_flags.read('Cutting', counts, plain=False, update=update)
+  articles = article_flags.read('Cutting', counts, update=update)
   if links:
     articles = links.noting(articles)
     counts.on_redirect = links.named.add_redirect

@@ -56,7 +56,7 @@ def main(_):
   output_dir = article_flags.new_output_dir()
   questions = question_flags.read()
   counts = article_flags.new_counts()
-  articles = article_flags.read('Looking', counts, plain=False)
+  articles = article_flags.read('Looking', counts)
   ids = {question.gold_id for question in questions}
   survey, names = surveying.look(articles, _tagger, ids)
   trained, held_out = surveying.split(questions, names)

@@ -169,8 +169,9 @@ def made_from(
   known = {} if hashes is None else hashes
   made: dict[str, Any] = {'release': realm_tf.__version__}
   for who, (action, flags) in zip(('', 'companion '), stage.runs):
-    is_binary = isinstance(action, str)
-    made[f'{who}runs'] = action if is_binary else _function(action)
+    made[f'{who}runs'] = (
+      action if isinstance(action, str) else _function(action)
+    )
     for name, value in flags.items():
       made[f'{who}--{name}'] = _flag(value, run_dir, known)
   if stage.config is not None:

@@ -26,6 +26,8 @@ _ADAPTERS = {
   'jinja2': ['realm_tf/reporting/templates.py'],
   'libtpu': ['realm_tf/planning/compiler_process.py'],
   'matplotlib': ['realm_tf/reporting/drawing.py'],
+  'mwparserfromhell': ['realm_tf/corpus/wikitext.py'],
+  'mwxml': ['realm_tf/corpus/mediawiki.py'],
   'official': [
     'realm_tf/modeling/bert.py',
     'realm_tf/modeling/seq2seq.py',

@@ -7,7 +7,6 @@ from xml.sax import saxutils
 from absl.testing import absltest
 
 from realm_tf.corpus import counts as counts_lib
-from realm_tf.corpus import mediawiki
 from realm_tf.corpus import sources
 
 _HEAD = (
@@ -49,6 +48,8 @@ def read(
   xml: str,
   counts: counts_lib.Counts = counts_lib.STRICT,
 ) -> Iterator[sources.Article]:
-  """Yields the articles of a dump."""
+  """Yields the articles of a dump, rendered by one worker process."""
   path = test.create_tempfile(content=xml).full_path
-  return mediawiki.read_articles(path, counts)
+  return sources.read_articles(
+    [path], 'mediawiki', counts=counts, num_workers=1
+  )

@@ -77,13 +77,12 @@ def batches(
 def _parts(article: sources.Article) -> Iterator[sources.Article]:
   """Splits a very long article at a line's end or, without one, a space."""
   text, start = article.text, 0
-  if not article.is_wikitext:
-    while len(text) - start > _LONGEST_PART:
-      stop = start + _LONGEST_PART
-      ends = (text.rfind(mark, start + 1, stop) for mark in ('\n', ' '))
-      end = next((end for end in ends if end > 0), stop)
-      yield article._replace(text=text[start:end])
-      start = end
+  while len(text) - start > _LONGEST_PART:
+    stop = start + _LONGEST_PART
+    ends = (text.rfind(mark, start + 1, stop) for mark in ('\n', ' '))
+    end = next((end for end in ends if end > 0), stop)
+    yield article._replace(text=text[start:end])
+    start = end
   yield article._replace(text=text[start:]) if start else article
 
 

@@ -15,13 +15,49 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf import input_files
 from realm_tf.corpus import counts as counts_lib
-from realm_tf.corpus import file_kinds
 
 _BYTE_ORDER_MARK = '\ufeff'
 _NUM_HEAD = 1 << 16  # Bytes; a CSV header may be long.
 _Damage = (EOFError, OSError, lzma.LZMAError, zlib.error, tf.errors.OpError)
 _Line = tuple[int, str, Optional[errors.UserError]]
 _COMPRESSIONS = {b'\x1f\x8b': gzip, b'BZh': bz2, b'\xfd7zXZ\0': lzma}
+# First bytes of files that pyarrow reads.
+TABLES = (b'PAR1', b'ARROW1', b'\xff\xff\xff\xff')
+# First bytes -> kind.
+_KINDS = {
+  b'PK\x03\x04': 'a zip archive (.zip, .docx, .xlsx, .odt or .epub)',
+  b'PK\x05\x06': 'an empty zip archive',
+  b'7z\xbc\xaf\x27\x1c': 'a 7z archive',
+  b'Rar!\x1a': 'a RAR archive',
+  b'\x28\xb5\x2f\xfd': 'compressed with zstd',
+  b'\x04\x22\x4d\x18': 'compressed with lz4',
+  b'\x1f\x9d': 'compressed with compress',
+  b'%PDF': 'a PDF',
+  b'%!PS': 'PostScript',
+  b'{\\rtf': 'an RTF document',
+  b'\xd0\xcf\x11\xe0': 'an old Word or Excel document',
+  b'\x00\x00\xfe\xff': 'UTF-32 text',
+  b'\xff\xfe\x00\x00': 'UTF-32 text',
+  b'\xff\xfe': 'UTF-16 text',
+  b'\xfe\xff': 'UTF-16 text',
+  b'SQLite format 3': 'an SQLite database',
+  b'PAR1': 'a Parquet file',
+  b'ARROW1': 'an Arrow file',
+  b'\xff\xff\xff\xff': 'an Arrow stream',
+  b'FEA1': 'a Feather file of version 1',
+  b'Obj\x01': 'an Avro file',
+  b'ORC': 'an ORC file',
+  b'\x89HDF': 'an HDF5 file',
+  b'\x93NUMPY': 'a NumPy array',
+  b'\x89PNG': 'a picture',
+  b'\xff\xd8\xff': 'a picture',
+  b'GIF8': 'a picture',
+  b'\x7fELF': 'a program',
+}
+_PICKLES = tuple(b'\x80%c' % version for version in range(2, 6))
+_HTML = b'<!doctype html', b'<html'
+_TAR_MARK = slice(257, 262)
+_NUM_HTML = 1024  # Bytes to search for the mark of an HTML page.
 
 
 def find_files(item: str) -> list[str]:
@@ -50,7 +86,7 @@ def find_files(item: str) -> list[str]:
 def reading(path: str) -> Iterator[BinaryIO]:
   """Opens a text file as decompressed bytes."""
   with _opened(path) as file:
-    file_kinds.check(path, file.read(_NUM_HEAD))
+    check_text(path, file.read(_NUM_HEAD))
     file.seek(0)
     yield file
 
@@ -135,3 +171,35 @@ def _open(path: str) -> BinaryIO:
       # A decompressor closes a path that it opened, but no file object.
       return library.open(path if opener is open else opener(path, 'rb'), 'rb')
   return opener(path, 'rb')
+
+
+def check_text(path: str, head: bytes) -> None:
+  """Raises UserError if a file with the first bytes `head` is no text."""
+  kind = kind_of(head)
+  if kind:
+    raise errors.UserError(
+      f'{path} must be plain text in UTF-8 here. Found {kind}. Unpack or '
+      'convert it.'
+    )
+
+
+def kind_of(head: bytes) -> str:
+  """Returns the kind of a file, 'a PDF'; '' if it may be text."""
+  for beginning, kind in _KINDS.items():
+    if head.startswith(beginning):
+      return kind
+  if head[_TAR_MARK] == b'ustar':
+    return 'a tar archive'
+  if head.startswith(_PICKLES):
+    return 'a pickle'
+  if b'\0' in head:
+    is_wide = head[1::2].count(0) + head[::2].count(0) >= len(head) // 3
+    return 'UTF-16 text without a mark' if is_wide else 'binary data'
+  return 'an HTML page' if _is_html(head) else ''
+
+
+def _is_html(head: bytes) -> bool:
+  text = head[:_NUM_HTML].removeprefix(b'\xef\xbb\xbf').lstrip().lower()
+  return text.startswith(_HTML) or (
+    text.startswith(b'<?xml') and any(mark in text for mark in _HTML)
+  )

@@ -1,17 +1,31 @@
-"""Reads MediaWiki's XML dumps and removes markup."""
+"""Reads MediaWiki's XML dumps: dump -> pages (mwxml) -> articles (`wikitext`).
 
-from collections.abc import Iterator
+Only this file imports mwxml. Pages are rendered in worker processes; one that
+takes too long, or is too large, is left out, counted and named.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 import re
+from typing import Any, BinaryIO, Optional
+import xml.etree.ElementTree
 
+from absl import logging
+import mwxml
+from mwxml import element_iterator
+from mwxml.iteration import site_info
+
+from realm_tf import errors
 from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import files
-from realm_tf.wiki import disambiguation
-from realm_tf.wiki import holes
-from realm_tf.wiki import html_text
-from realm_tf.wiki import page_xml
-from realm_tf.wiki import wikitext
+from realm_tf.corpus import parallel
+from realm_tf.corpus import wikitext
 
+_Article = article_records.Article
+# A page's place, file and title, and the page or why it is left out.
+_Placed = tuple[str, _Article | str]
+_MAX_CHARACTERS = 2_000_000  # MediaWiki's own limit is 2 MiB.
+_PAGES_AHEAD = 16  # Per worker; some pages take 100 times longer than others.
 _REDIRECT = re.compile(
   r'\s{0,99}#\s{0,9}(?:redirect|redirection|weiterleitung|redirección|rinvia|'
   r'doorverwijzing|redirecionamento|patrz|перенаправление|omdirigering)'
@@ -19,136 +33,147 @@ _REDIRECT = re.compile(
   re.IGNORECASE,
 )
 # Key of a namespace -> its name that wikis of all languages accept.
-_NAMESPACES = {'-2': 'Media', '6': 'File', '14': 'Category'}
+_NAMESPACES = {-2: 'Media', 6: 'File', 14: 'Category'}
 _PAGE_NAME = re.compile(r'\{\{\s?(?:FULL|BASE|SUB)?PAGENAMEE?\s?\}\}')
-_FORMATTED = re.compile(r'\{\{\s?formatnum:([^{}|]{1,40})\}\}', re.IGNORECASE)
-
-_SPACES = re.compile(r'[^\S\n]+')
-_BEFORE_LINES = (
-  (
-    re.compile(r'\b(?:https?|ftp)://[^\s<>\[\]|"]*[^\s<>\[\]|".,;:!?)]'),
-    holes.HOLE,
-  ),
-  # Markup that is not closed.
-  (re.compile(r'<ref\b[^\n]*', re.IGNORECASE), ''),
-  (re.compile(r"\[\[|\]\]|\{\{+|\}\}+|\{\||\|\}|''+|<!--|-->|<nowiki/?"), ''),
-  (re.compile(r'__[A-Z]{3,}__'), ''),  # Behavior switches.
-  (_SPACES, ' '),
-)
-# A removed template may leave '( ; born 1900)'. A run of marks matches only at
-# its first mark, or the time would be quadratic in its length.
-_AFTER_LINES = (
-  (re.compile(r' ?[(\[][ ,;:–-]*[)\]]'), ''),
-  (re.compile(r'([(\[])[ ,;:]+'), r'\1'),
-  (re.compile(r'(?<![ ,;:])[ ,;:]+([)\]])'), r'\1'),
-  (re.compile(r'(?<! ) +([,.;:!?)])'), r'\1'),
-  (re.compile(r'([,;])[,;]+'), r'\1'),
-  (_SPACES, ' '),
-)
-_ODD_LINE = re.compile(r'[|]|!($|[^\w])|(file|image):[^|\n]*\|', re.IGNORECASE)
-_LINE_MARKS = frozenset('=*#:;-|!fFiI')
-# [[Title]], [[Title|words]] and [[Title#Section|words]].
-_LINK = re.compile(r'\[\[:?([^\[\]|#<>{}\n]+)(?=[|#]|\]\])')
-_HAS_WORD = re.compile(r'\w')
-_ITEM = re.compile(r'^(?:[*#:;]+|-{4,})\s*')
+_HEAD_BYTES = 1 << 12
+_Names = list[tuple[re.Pattern, str]]
 
 
 def read_articles(
   path: str, counts: counts_lib.Counts
 ) -> Iterator[article_records.Article]:
   """Yields the articles of a dump as wikitext; counts the other pages."""
-  site = page_xml.Site()
   with files.reading(path) as file:
-    for page in page_xml.read(file, path, site):
-      if page.problem:
-        counts.error(page.problem)
-        continue
-      match = _REDIRECT.match(page.text)
+    for page, content, names in _pages(file, path, counts):
+      text = (content and content.text) or ''
+      match = _REDIRECT.match(text)
       goal = page.redirect
       if goal is None and match:
         goal = match.group(1).strip()
       if goal:
         counts.on_redirect(page.title, goal)
-      reason = _drop_reason(page, goal is not None, site)
-      if reason:
-        counts.drop(reason)
+      kind = content and (content.model, content.format)
+      if kind and not {*kind} <= {None, 'wikitext', 'text/x-wiki'}:
+        counts.drop('content model')
+      elif page.namespace != 0:
+        counts.drop('namespace')
+      elif goal is not None:
+        counts.drop('redirect')
+      elif not text.strip():
+        counts.drop(counts_lib.EMPTY)
       else:
-        text = _in_english(page.text, page.title, site)
-        yield article_records.Article(
-          page.title, text, page.page_id, is_wikitext=True
-        )
+        for pattern, name in names:
+          text = pattern.sub(rf'\1{name}:', text)
+        title, page_id = page.title.strip(), str(page.id)
+        text = _PAGE_NAME.sub(title.replace('\\', r'\\'), text)
+        yield article_records.Article(title, text, page_id, is_wikitext=True)
 
 
-def normal_title(title: str) -> str:
-  """Returns a title as MediaWiki compares it: 'the_rain ' is 'The rain'."""
-  title = ' '.join(title.replace('_', ' ').split())
-  return title[:1].upper() + title[1:]
+def rendered(
+  articles: Iterable[tuple[str, _Article]],
+  counts: counts_lib.Counts,
+  num_workers: int,
+  max_seconds: float = 10.0,
+) -> Iterator[tuple[str, _Article]]:
+  """Yields (place, article in plain text), in order; counts those left out.
 
-
-def linked_titles(markup: str) -> list[str]:
-  """Returns the normal titles that wikitext links to, in order.
-
-  Links to other namespaces and wikis are included; no article has such a title.
+  Args:
+    num_workers: Number of processes, which start at the first wikitext.
+    max_seconds: Longest time of a page.
   """
-  titles = map(html_text.unescape, _LINK.findall(markup))
-  return [*map(normal_title, titles)]
 
-
-def plain_text(markup: str) -> str:
-  """Returns the text of a page, one paragraph or list item a line.
-
-  Links and known templates are replaced by their words. Headings, tables,
-  references, comments, files and sentences that lose a word are removed.
-  """
-  text = wikitext.read(markup)
-  text = html_text.strip_tags(html_text.unescape(text))
-  for pattern, value in _BEFORE_LINES:
-    text = pattern.sub(value, text)
-  text = holes.cut('\n'.join(filter(None, map(_line, text.split('\n')))))
-  for pattern, value in _AFTER_LINES:
-    text = pattern.sub(value, text)
-  lines = (line.strip() for line in text.split('\n'))
-  return '\n'.join(line for line in lines if _HAS_WORD.search(line))
-
-
-def _line(line: str) -> str:
-  """Returns a line without its marks; '' for a heading or a table's line."""
-  line = line.strip()
-  if line[:1] in _LINE_MARKS:
-    if line[0] == '=' and line.rstrip(f' {holes.HOLE}')[-1:] == '=':
-      return ''
-    if _ODD_LINE.match(line):
-      return ''
-    line = _ITEM.sub('', line, count=1)
-  return line
-
-
-def _drop_reason(
-  page: page_xml.RawPage, is_redirect: bool, site: page_xml.Site
-) -> str:
-  """Returns why a page is not an article; '' if it is one."""
-  kind = page.model, page.format
-  if kind[0] not in ('', 'wikitext') or kind[1] not in ('', 'text/x-wiki'):
-    return 'content model'
-  if page.namespace != 0:
-    return 'namespace'
-  if is_redirect:
-    return 'redirect'
-  if disambiguation.is_one(page.text, site.pattern('14')):
-    return 'disambiguation'
-  return '' if page.text.strip() else 'empty'
-
-
-def _in_english(markup: str, title: str, site: page_xml.Site) -> str:
-  """Replaces the dump's own namespaces and the title variable."""
-  for key, name in _NAMESPACES.items():
-    names = site.pattern(key)
-    if names:
-      markup = re.sub(
-        rf'(\[\[\s?:?)(?:{names})\s?:', rf'\1{name}:', markup, flags=re.I
+  def checked() -> Iterator[_Placed]:
+    for where, article in articles:
+      is_long = len(article.text) > _MAX_CHARACTERS and article.is_wikitext
+      yield (
+        where,
+        f'page over {_MAX_CHARACTERS:,} characters' if is_long else article,
       )
-  if 'PAGENAME' in markup:
-    markup = _PAGE_NAME.sub(lambda match: title, markup)
-  if site.language not in ('', 'en', 'simple'):
-    markup = _FORMATTED.sub(r'\1', markup)  # Else English commas would appear.
-  return markup
+
+  limit = parallel.Limit(
+    max_seconds,
+    instead=lambda placed, reason: (placed[0], f'page that {reason}'),
+    applies=lambda placed: getattr(placed[1], 'is_wikitext', False),
+    ahead=_PAGES_AHEAD,
+  )
+  for where, found in parallel.ordered_map(
+    wikitext.renderer, (), checked(), num_workers, limit
+  ):
+    if isinstance(found, str):
+      counts.drop(found)
+      if found != wikitext.DISAMBIGUATION:
+        logging.warning('Left out: %s, %s.', where, found)
+    else:
+      yield where, found
+
+
+def _pages(
+  file: BinaryIO, path: str, counts: counts_lib.Counts
+) -> Iterator[tuple[mwxml.Page, Any, _Names]]:
+  """Yields (page, content of its last revision or None, foreign namespaces)."""
+  title, number = '', 0
+  names: _Names = []
+  keys: dict[str, Any] = {}
+  try:
+    if b'<!DOCTYPE' in file.read(_HEAD_BYTES):
+      raise ValueError('it declares a document type, which no dump does')
+    file.seek(0)
+    root = element_iterator.ElementIterator.from_file(file)
+    if root.tag != 'mediawiki':
+      raise ValueError(f'its root is <{root.tag}>')
+    for element in root:
+      if element.tag == 'siteinfo':
+        site = site_info.SiteInfo.from_element(element)
+        keys = {each.name: each for each in site.namespaces or ()}
+        names = [*_foreign(keys)]
+      elif element.tag == 'page':
+        number += 1
+        found = _page(element, keys, f'{path}, page {number},', counts)
+        if found:
+          title = found[0].title
+          yield *found, names
+      root.element.clear()  # Else memory grows with each of 20 million pages.
+  except (
+    mwxml.errors.MalformedXML,
+    xml.etree.ElementTree.ParseError,
+    LookupError,
+    ValueError,
+  ) as error:
+    where = f'after page {title!r}' if title else 'at its beginning'
+    raise errors.UserError(
+      f'{path} must be a MediaWiki dump in XML. Found {where}: {error}. '
+      'Download it again.'
+    ) from error
+
+
+def _page(
+  element: Any, keys: dict[str, Any], where: str, counts: counts_lib.Counts
+) -> Optional[tuple[mwxml.Page, Any]]:
+  """Returns a page and its newest content; None for a bad page, as counted."""
+  try:
+    page = mwxml.Page.from_element(element, keys)
+    if not page.title.strip() or page.id is None:
+      raise ValueError('no title or no id')
+    content = None
+    for revision in page:
+      content = revision.slots.contents['main']
+    return page, content
+  except xml.etree.ElementTree.ParseError:
+    raise
+  except Exception as error:  # mwxml raises many types.
+    counts.error(
+      errors.UserError(
+        f'{where} must have a title, and numbers and times in their fields. '
+        f'Found: {str(error)[:80]}. Download the dump again.'
+      )
+    )
+    return None
+
+
+def _foreign(keys: Mapping[str, Any]) -> Iterator[tuple[re.Pattern, str]]:
+  """Yields (expression, English name) of a wiki's files and categories."""
+  for key, namespace in keys.items():
+    name = _NAMESPACES.get(namespace.id)
+    if name and key:
+      own = re.escape(key).replace('_', r'\ ').replace(r'\ ', '[ _]')
+      yield re.compile(rf'(\[\[\s?:?)(?:{own})\s?:', re.IGNORECASE), name

@@ -20,6 +20,7 @@ from realm_tf.corpus import files
 from realm_tf.corpus import mediawiki
 from realm_tf.corpus import record_files
 from realm_tf.corpus import wikiextractor
+from realm_tf.corpus import wikitext
 
 _WIKIEXTRACTOR, _MEDIAWIKI, _TEXT = _OWN = 'wikiextractor', 'mediawiki', 'text'
 FORMATS = ('auto', *record_files.FORMATS, *_OWN, 'tfds')
@@ -57,8 +58,9 @@ def read_articles(
   keys: article_records.Keys = _ANY_KEYS,
   first_number: int = 0,
   find_known: Callable[[str], str] = lambda article_id: '',
+  num_workers: int = os.cpu_count() or 1,
 ) -> Iterator[Article]:
-  """Returns the articles of all `inputs`, in order; some still need `plain`.
+  """Returns the articles of all `inputs`, in order, in plain text.
 
   Args:
     inputs: Files, directories (searched recursively), globs, 'beir:DIR',
@@ -70,6 +72,7 @@ def read_articles(
     first_number: Number of the first article; articles without an id get their
       number.
     find_known: Maps an id to the place that has it already, or ''.
+    num_workers: Number of processes that render wikitext.
   """
   counts = counts or counts_lib.Counts()
   items = expand(inputs, format)
@@ -87,7 +90,8 @@ def read_articles(
     return next(w for w, a in placed(quiet) if a.article_id == article_id)
 
   def kept() -> Iterator[_Placed]:
-    for where, article in placed(counts):
+    found = mediawiki.rendered(placed(counts), counts, num_workers)
+    for where, article in found:
       reason = _drop_reason(article, drop_lists)
       if reason:
         counts.drop(reason)
@@ -95,6 +99,16 @@ def read_articles(
         yield where, article
 
   return _distinct(kept(), counts, find_known, find_first)
+
+
+def count(
+  item: str,
+  format: str,  # pylint: disable=redefined-builtin
+  keys: article_records.Keys,
+  counts: counts_lib.Counts,
+) -> int:
+  """Returns the number of articles in a file or dataset, without rendering."""
+  return sum(1 for _ in _read_item(item, format, keys, counts))
 
 
 def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint: disable=redefined-builtin
@@ -118,19 +132,9 @@ def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint:
   return items
 
 
-def plain(article: Article) -> Article:
-  """Returns `article` without markup; slow, so workers may run it."""
-  if not article.is_wikitext:
-    return article
-  return article._replace(
-    text=mediawiki.plain_text(article.text), is_wikitext=False
-  )
-
-
 def linked_titles(article: Article) -> list[str]:
   """Returns the normal titles that an article links to."""
-  found = mediawiki.linked_titles(article.text) if article.is_wikitext else []
-  return [*map(mediawiki.normal_title, article.links), *found]
+  return [*map(wikitext.normal_title, article.links)]
 
 
 def in_batches(
@@ -209,10 +213,8 @@ def _parse(
   keys: article_records.Keys, where: str, record: Mapping[str, Any]
 ) -> Article:
   article = article_records.parse(where, record, keys)
-  if record.keys() >= _WIKIEXTRACTOR_KEYS:
-    text, links = wikiextractor.clean(article.text, article.title)
-    return article._replace(text=text, links=links)
-  return article
+  is_wiki = record.keys() >= _WIKIEXTRACTOR_KEYS
+  return wikiextractor.clean(article) if is_wiki else article
 
 
 def _recognize(path: str, keys: article_records.Keys) -> str:

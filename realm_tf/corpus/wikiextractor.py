@@ -9,9 +9,8 @@ from realm_tf import errors
 from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import files
-from realm_tf.corpus import mediawiki
-from realm_tf.wiki import holes
-from realm_tf.wiki import html_text
+from realm_tf.corpus import holes
+from realm_tf.corpus import wikitext
 
 Article = article_records.Article
 # WikiExtractor --links writes these, with the title escaped as in a URL.
@@ -20,7 +19,7 @@ _BEGIN = '<doc id="'
 _END = '</doc>'
 # Markup that may span lines.
 _LONG = ('[[', '{{', '{|', '<!--')
-_LONG_TAGS = '|'.join(sorted(html_text.HIDDEN | html_text.FORMULAS))
+_LONG_TAGS = '|'.join(sorted(wikitext.HIDDEN_TAGS | wikitext.FORMULAS))
 _LONG_TAG = re.compile(rf'<(?i:table|{_LONG_TAGS})\b')
 _SHORT = ('<', ']]', '}}', holes.LOST)
 _REMAINS = (
@@ -62,8 +61,7 @@ def read_articles(path: str, counts: counts_lib.Counts) -> Iterator[Article]:
       counts.error(problem)
     else:
       article_id, title = header
-      text, links = clean(''.join(lines), title)
-      yield Article(title, text, article_id, links=links)
+      yield clean(Article(title, ''.join(lines), article_id))
     header = None
   if header:
     counts.error(_unclosed(path, number, header, 'the file ends'))
@@ -78,28 +76,36 @@ def _unclosed(
   )
 
 
-def clean(text: str, title: str) -> tuple[str, tuple[str, ...]]:
-  """Returns an article's text without markup, and the titles it links to."""
-  text, links = _cut_anchors(html_text.unescape(text).strip())
+def clean(article: Article) -> Article:
+  """Returns an article without marks, and with the titles it links to.
+
+  Markup that may span lines stays, and makes it wikitext.
+  """
+  text = wikitext.unescape(article.text).strip()
+  if '<a href=' in text:
+    titles = (parse.unquote(href) for href in _ANCHOR.findall(text) if href)
+    links = tuple(title.partition('#')[0] for title in titles)
+    article = article._replace(links=links)
+    text = _ANCHOR.sub('', text)
   first, _, rest = text.partition('\n')
   # Every block begins with the title, so the text does not repeat it.
-  text = rest.strip() if first.strip() == title else text
+  text = rest.strip() if first.strip() == article.title else text
   for hint, pattern, value in _REMAINS:
     if hint in text:
       text = pattern.sub(value, text)
   text = text.strip()
-  if not any(mark in text for mark in _SHORT + _LONG):
-    return text, links
   if any(mark in text for mark in _LONG) or _LONG_TAG.search(text):
-    return mediawiki.plain_text(text), links
-  lines = []
-  for line in text.split('\n'):
-    if '<' in line or ']]' in line or '}}' in line or holes.LOST in line:
-      # Drops a line that had only a tag.
-      lines += filter(None, [mediawiki.plain_text(line)])
-    else:
-      lines.append(line)
-  return '\n'.join(lines).strip(), links
+    return article._replace(text=text, is_wikitext=True)
+  if any(mark in text for mark in _SHORT):
+    lines = []
+    for line in text.split('\n'):
+      if any(mark in line for mark in _SHORT):
+        # Drops a line that had only a tag.
+        lines += filter(None, [wikitext.without_marks(line)])
+      else:
+        lines.append(line)
+    text = '\n'.join(lines).strip()
+  return article._replace(text=text)
 
 
 def _header(line: str) -> Optional[tuple[str, str]]:
@@ -108,13 +114,4 @@ def _header(line: str) -> Optional[tuple[str, str]]:
   _, title, rest = rest.partition(' title="')
   if not (line.startswith(_BEGIN) and quote and title and line[-1] == '>'):
     return None
-  return article_id, html_text.unescape(rest.rpartition('"')[0])
-
-
-def _cut_anchors(text: str) -> tuple[str, tuple[str, ...]]:
-  """Replaces links by their words; returns the text and the links' titles."""
-  if '<a href=' not in text:
-    return text, ()
-  titles = (parse.unquote(href) for href in _ANCHOR.findall(text) if href)
-  links = tuple(title.partition('#')[0] for title in titles)
-  return _ANCHOR.sub('', text), links
+  return article_id, wikitext.unescape(rest.rpartition('"')[0])

@@ -99,11 +99,7 @@ class _Tag(beam.DoFn):
     name, articles = element
     counts = counts_lib.Counts()
     queries = query_building.queries_from_articles(
-      map(sources.plain, articles),
-      self._tokenizer,
-      self._tagger,
-      self._table,
-      counts,
+      articles, self._tokenizer, self._tagger, self._table, counts
     )
     columns.write_file(
       query_table.encode(list(queries))._asdict(),

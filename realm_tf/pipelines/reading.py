@@ -101,15 +101,10 @@ def _count(item: tuple[int, str], reading: Reading) -> tuple[int, int]:
   """Returns (number of the file, its number of articles)."""
   number, path = item
   counts = counts_lib.Counts(reading.skip_errors)
-  articles = sources.read_articles(
-    [path], reading.format, counts=counts, keys=reading.keys
-  )
   try:
-    for _ in articles:
-      pass
+    return number, sources.count(path, reading.format, reading.keys, counts)
   except errors.UserError:  # `_read` reports it.
     return number, 0
-  return number, counts_lib.num_articles(counts.kept, counts.left_out)
 
 
 def _read(

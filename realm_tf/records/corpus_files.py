@@ -68,8 +68,6 @@ class Cutter:
   def __call__(
     self, articles: Sequence[sources.Article]
   ) -> encoded_blocks.EncodedBlocks:
-    if self._max_block_wordpieces is not None:
-      articles = [sources.plain(article) for article in articles]
     blocks = blocks_lib.cut_batch(
       articles, self._tokenizer, self._max_block_wordpieces
     )

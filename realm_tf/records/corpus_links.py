@@ -9,8 +9,8 @@ from typing import Any, Optional
 import numpy as np
 
 from realm_tf.config import names
-from realm_tf.corpus import mediawiki
 from realm_tf.corpus import sources
+from realm_tf.corpus import wikitext
 from realm_tf.records import block_table
 from realm_tf.records import encoded_blocks
 from realm_tf.records import link_graph
@@ -131,7 +131,7 @@ def _key(article_id: str, title: str) -> int:
 
 
 def _title_hash(title: str) -> int:
-  return encoded_blocks.of(mediawiki.normal_title(title))
+  return encoded_blocks.of(wikitext.normal_title(title))
 
 
 _MAX_WORDS = 8  # Longer titles get no links.

@@ -112,7 +112,7 @@ def _count(
   names: set[str],
   make_tagger: Callable[[Sequence[str]], salient_spans.Tagger],
 ) -> Survey:
-  texts = [sources.plain(article).text for article in sample]
+  texts = [article.text for article in sample]
   tagger = make_tagger(texts)
   lengths = sorted(len(text.split()) for text in texts)
   parts_of = collections.defaultdict(set)  # Span -> parts with it.

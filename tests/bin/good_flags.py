@@ -33,10 +33,6 @@ ALL = {
   'results_table': ('run_dir questions rows=a', 'run_dir'),
   'serve': ('model_dir corpus_dir port=0', 'token_file pretrained_dir'),
   'survey': ('input output_dir', 'questions'),
-  'take_out': (
-    'input questions output_dir split=a:0:1:0.5:1:1',
-    'input trained_on',
-  ),
   'train_closed_book': ('corpus_dir queries_dir run_dir', 'queries_dir'),
   'train_path': ('corpus_dir questions init_from run_dir', 'init_from'),
   'train_tagger': ('train output_dir vocab_file', 'train dev vocab_file'),

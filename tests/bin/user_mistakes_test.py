@@ -27,9 +27,6 @@ def _cases(files):
   yield 'make_queries', {'output_dir': files.corpus}, 'must be new'
   yield 'survey', {}, f'{broken}:2'
   yield 'make_queries', {'tagger': 'spacy:no_such_pipeline'}, 'no_such_pipeline'
-  yield 'take_out', {}, f'{broken}:2'
-  for wrong in ('a', 'a:1:1:0.5:1:1'):
-    yield 'take_out', {'split': wrong}, 'index of an --input'
   yield 'train_tagger', {}, f'{broken}:2'
   yield 'train_tagger', {'init_from': files.model}, '--init_from'
   yield 'unpack_demo', {'predictions': files.other_predictions}, 'right answer'

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.corpus.csv_records, with the readers that use it."""
+"""Tests for realm_tf.corpus.record_files, with the readers that use it."""
 
 import gzip
 
@@ -7,8 +7,8 @@ from absl.testing import parameterized
 
 from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
-from realm_tf.corpus import csv_records
 from realm_tf.corpus import questions
+from realm_tf.corpus import record_files
 from realm_tf.corpus import sources
 from tests import input_case
 
@@ -73,8 +73,8 @@ class ArticlesTest(input_case.InputCase):
     self.assertEqual(question.answers, answers)
 
   def test_finds_the_delimiter_of_a_header_with_a_known_name(self):
-    self.assertEqual(csv_records.delimiter('a,b\ttext', {'text'}), '\t')
-    self.assertEqual(csv_records.delimiter('a,b c', {'text'}), '')
+    self.assertEqual(record_files.delimiter('a,b\ttext', {'text'}), '\t')
+    self.assertEqual(record_files.delimiter('a,b c', {'text'}), '')
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.corpus.file_kinds."""
+"""Tests for realm_tf.corpus.files."""
 
 import io
 import sqlite3
@@ -8,7 +8,7 @@ import zipfile
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.corpus import file_kinds
+from realm_tf.corpus import files
 from tests import input_case
 
 
@@ -48,7 +48,7 @@ class NameTest(input_case.InputCase):
     ('other', b'\x01\x02\x03\x00\x07\x08\x09\x10', 'binary data'),
   )
   def test_names_files_that_are_no_text(self, head, kind):
-    self.assertIn(kind, file_kinds.name(head))
+    self.assertIn(kind, files.kind_of(head))
     for name in ('auto', 'text', 'jsonl'):
       self.assert_refused(self.file(head), kind, format=name)
 
@@ -56,7 +56,7 @@ class NameTest(input_case.InputCase):
     b'', b'{"a": 1}', b'\xef\xbb\xbf# Title', b'<mediawiki>', b'a < b', b'PK is'
   )
   def test_text_has_no_name(self, head):
-    self.assertEqual(file_kinds.name(head), '')
+    self.assertEqual(files.kind_of(head), '')
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.corpus.mediawiki."""
+"""Tests for realm_tf.corpus.mediawiki, with pages in worker processes."""
 
 import tracemalloc
 
@@ -6,28 +6,13 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import mediawiki
 from realm_tf.corpus import sources
-from tests import linear_time
 from tests import wiki_dump
 
-# Markup that an expression could read in quadratic time.
-_HOSTILE = (
-  *('\n', ' ', '[[', '{{', '{{{', '<', '<!--', "''", '|', '=', '(', '&', '-{'),
-  *('<ref', '<ref>', '<a href', '[http://', '[http://x ', '\n:;*#', '\n{|'),
-  *('<nowiki>', '[[a|', '{{a|', '{{a|b=', '<b>', '<b a="', '\n* ', '<br/>'),
-  *(
-    '<math>',
-    '\n|',
-    ', ',
-    '{{a}} ',
-    'a{{a}}',
-    '<sup>',
-    '{{convert|5|to|',
-    '&#9',
-  ),
-)
+_GOOD = wiki_dump.page('B', 'Good.', page_id=2)
 
 
 class ReadArticlesTest(parameterized.TestCase):
@@ -42,18 +27,13 @@ class ReadArticlesTest(parameterized.TestCase):
     )
     (article,) = wiki_dump.read(self, xml, counts)
     self.assertEqual(
-      article, ('Zürich', "'''Zürich''' <b> is a [[city]].", '7', True, ())
+      article, ('Zürich', 'Zürich is a city.', '7', False, ('City',))
     )
     self.assertEqual(sources.linked_titles(article), ['City'])
     self.assertEqual(
       counts.left_out,
       {'redirect': 1, 'namespace': 1, 'disambiguation': 1, 'empty': 1},
     )
-
-  def test_takes_the_newest_revision(self):
-    page = wiki_dump.page('A', 'Old.', revisions=['Newer.', 'Newest.'])
-    (article,) = wiki_dump.read(self, wiki_dump.dump(page))
-    self.assertEqual(article.text, 'Newest.')
 
   def test_reads_the_namespaces_of_the_dump(self):
     xml = wiki_dump.dump(
@@ -63,21 +43,49 @@ class ReadArticlesTest(parameterized.TestCase):
         '{{formatnum:140000}} Einwohner.\n[[Kategorie:Ort|B]]\n[[en:Bern]]',
       ),
       wiki_dump.page('Alt', '#WEITERLEITUNG [[Bern]]'),
-    ).replace('<mediawiki ', '<mediawiki xml:lang="de" ')
+      wiki_dump.page('X', 'A.\n[[Kategorie:Begriffsklärung]]'),
+    )
     names = '<namespace key="6">Bild</namespace><namespace key="14">Kategorie'
     xml = xml.replace('<namespaces>', f'<namespaces>{names}</namespace>')
     counts, redirects = counts_lib.Counts(), []
     counts.on_redirect = lambda *pair: redirects.append(pair)
     (article,) = wiki_dump.read(self, xml, counts)
-    self.assertEqual(
-      mediawiki.plain_text(article.text), 'Bern hat 140000 Einwohner.'
-    )
+    self.assertEqual(article.text, 'Bern hat 140000 Einwohner.')
     self.assertEqual(redirects, [('Alt', 'Bern')])
+
+  def test_takes_the_newest_revision(self):
+    page = wiki_dump.page('A', '{}', revisions=['Newer.', 'Newest.']).replace(
+      '<text>', '<model>wikitext</model><format>text/x-wiki</format><text>'
+    )
+    page = page.replace('wikitext', 'json', 1)
+    (article,) = wiki_dump.read(self, wiki_dump.dump(page))
+    self.assertEqual(article.text, 'Newest.')
+
+  @parameterized.parameters(
+    ('<page><title>A</title><ns>0</ns><id>1</id></page>', 'empty'),
+    # An old dump has namespaces only in titles.
+    (wiki_dump.page('Talk:A', 'x').replace('<ns>0</ns>', ''), 'namespace'),
+    *(
+      (wiki_dump.page('A', 'x').replace('<text>', f'{kind}<text>'), kind_name)
+      for kind_name, kind in (
+        ('content model', '<model>css</model>'),
+        ('content model', '<format>text/javascript</format>'),
+        ('content model', '<model>json</model><format>text/x-wiki</format>'),
+      )
+    ),
+  )
+  def test_other_content_is_left_out(self, page, reason):
+    counts = counts_lib.Counts()
+    star = wiki_dump.page('Star: A', 'x').replace('<ns>0</ns>', '')
+    (article,) = wiki_dump.read(self, wiki_dump.dump(page, star), counts)
+    self.assertEqual(article.title, 'Star: A')
+    self.assertEqual(counts.left_out, {reason: 1})
 
   def test_memory_does_not_grow_with_the_number_of_pages(self):
     def peak(num_pages):
       xml = wiki_dump.dump(wiki_dump.page('A', 'Text.') * num_pages)
-      articles = wiki_dump.read(self, xml)
+      path = self.create_tempfile(content=xml).full_path
+      articles = mediawiki.read_articles(path, counts_lib.STRICT)
       tracemalloc.start()
       for _ in articles:
         pass
@@ -86,118 +94,73 @@ class ReadArticlesTest(parameterized.TestCase):
       return result
 
     peak(100)
-    few, many = peak(1000), peak(5000)
-    self.assertLess(many - few, 4000 * 20, 'bytes; a husk has a hundred')
+    few, many = peak(1000), peak(3000)
+    self.assertLess(many - few, 2000 * 20, 'bytes; a husk has a hundred')
+
+
+class BrokenDumpTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ('no_title', '<title>A</title>', ''),
+    ('empty_title', '<title>A</title>', '<title> </title>'),
+    ('no_id', '<id>7</id>', ''),
+    ('id', '<id>7</id>', '<id>x7</id>'),
+    ('long_id', '<id>7</id>', f'<id>{"9" * 5000}</id>'),
+    ('namespace', '<ns>0</ns>', '<ns>zero</ns>'),
+    ('revision', '<id>1</id>', '<id></id>'),
+    ('time', '<text>', '<timestamp>2024-13-01T00:00:00Z</timestamp><text>'),
+    ('element', '<ns>', '<new/><ns>'),
+  )
+  def test_a_broken_page_is_reported_with_its_number(self, old, new):
+    page = wiki_dump.page('A', 'Text.', page_id=7)
+    xml = wiki_dump.dump(page.replace(old, new, 1), _GOOD)
+    with self.assertRaisesRegex(errors.UserError, ', page 1, must have a'):
+      list(wiki_dump.read(self, xml))
+    counts = counts_lib.Counts(skip_errors=True)
+    (article,) = wiki_dump.read(self, xml, counts)
+    self.assertEqual(article.title, 'B')
+    self.assertEqual(counts.left_out, {'unreadable': 1})
 
   @parameterized.named_parameters(
     ('no_xml', 'Hello', 'at its beginning'),
     ('another_xml', '<wiki><page/></wiki>', 'at its beginning'),
-    (
-      'unclosed_tag',
-      wiki_dump.dump(wiki_dump.page('A', 'x'), '<page><title>B</page>'),
-      "after page 'A'",
-    ),
-    (
-      'cut_off',
-      wiki_dump.dump(wiki_dump.page('A', 'x'))[: -len('</mediawiki>\n') - 4],
-      'must be a MediaWiki dump',
-    ),
+    ('unclosed', wiki_dump.dump(_GOOD, '<page><title>C</page>'), "page 'B'"),
+    ('bombs', '<!DOCTYPE mediawiki [<!ENTITY a "ha">]>', 'at its beginning'),
+    ('encoding', '<?xml version="1.0" encoding="klingon"?>', 'beginning'),
   )
-  def test_a_broken_dump_is_a_user_error(self, xml, message):
-    with self.assertRaisesRegex(errors.UserError, message):
+  def test_another_file_is_a_user_error(self, xml, message):
+    with self.assertRaisesRegex(errors.UserError, f'MediaWiki dump.*{message}'):
       list(wiki_dump.read(self, xml))
 
+  def test_pages_before_the_end_of_a_cut_dump_are_kept(self):
+    articles = wiki_dump.read(self, wiki_dump.dump(_GOOD, _GOOD)[:-40])
+    self.assertEqual(next(articles).title, 'B')
+    with self.assertRaisesRegex(errors.UserError, "after page 'B'"):
+      list(articles)
 
-class LinkedTitlesTest(absltest.TestCase):
-  def test_one_title_has_one_spelling(self):
+
+class RenderedTest(absltest.TestCase):
+  def test_pages_over_a_limit_are_left_out_counted_and_named(self):
+    pages = [
+      ('1', 'It is old.', True),
+      ('2', '[http://' * 200_000, True),  # The parser needs an hour.
+      ('3', 'a' * 2_000_001, True),
+      ('4', '{{', False),
+      ('5', '[[B]]', True),
+    ]
+    articles = (
+      (f'f ({name})', article_records.Article('A', text, name, is_wikitext))
+      for name, text, is_wikitext in pages
+    )
+    counts = counts_lib.Counts()
+    with self.assertLogs(level='WARNING') as logs:
+      found = list(mediawiki.rendered(articles, counts, 2, max_seconds=1.0))
+    texts = [article.text for _, article in found]
+    self.assertEqual(texts, ['It is old.', '{{', 'B'])
     self.assertEqual(
-      mediawiki.normal_title(' new__York  city '), 'New York city'
+      counts.left_out,
+      {'page that took over 1 s': 1, 'page over 2,000,000 characters': 1},
     )
-    self.assertEqual(mediawiki.normal_title('éire'), 'Éire')
-    self.assertEqual(mediawiki.normal_title(''), '')
-
-  def test_wikitext_links_to_titles_without_words_and_sections(self):
-    markup = (
-      "[[lima]] '''[[Peru|the\ncountry]]''' [[AT&amp;T#Bell|x]] [[:Inca]]"
-    )
-    self.assertEqual(
-      mediawiki.linked_titles(
-        markup + ' [[#Here]] [[open [x] {{[[B_c]]}} [[\n]]'
-      ),
-      ['Lima', 'Peru', 'AT&T', 'Inca', 'B c'],
-    )
-
-
-class PlainTextTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ("'''Bern''' is ''the'' city.", 'Bern is the city.'),
-    ('A [[city]] of [[Switzerland|the Swiss]].', 'A city of the Swiss.'),
-    ('It lies[[File:A.jpg|thumb|A [[map]].]] low.', 'It lies low.'),
-    ('It is old.[[Category:Cities|B]]\n[[de:Bern]]', 'It is old.'),
-    ('See [http://x.org its page], [http://y.org].', 'See its page,.'),
-    (
-      'Old.<ref name="a">[[B]] {{cite web}}</ref> New.<ref name="a"/>',
-      'Old. New.',
-    ),
-    ('A {{convert|5|km|mi}} walk{{citation needed}}.', 'A 5 km walk.'),
-    ('Bern ({{lang|fr|Berne}}; {{IPA|x}}) is old.', 'Bern (Berne) is old.'),
-    ('Bern ({{IPA|x}}; born 1191) is old.', 'Bern (born 1191) is old.'),
-    ('Bern ({{IPA|x}}) is old.', 'Bern is old.'),
-    ('One{{x}}, {{y|{{z}}}}, two.', 'One, two.'),
-    ('5&nbsp;km &ndash; far&#33;', '5 km – far!'),
-    ('A.<!-- [[B]] -->', 'A.'),
-    ('== History ==\nOld.\n=== More ===\nNew.', 'Old.\nNew.'),
-    ('* one [[two]]\n*# three\n: four', 'one two\nthree\nfour'),
-    ('A.\n{| class="x"\n! B\n|-\n| C || D\n|}\nE.', 'A.\nE.'),
-    ('<div>A</div><br/>B<math>x</math><gallery>\nF.jpg|x\n</gallery>', 'A\nB'),
-    ('__NOTOC__ A <small>b</small> H<sub>2</sub>O.', 'A b H2O.'),
-    ('', ''),
-  )
-  def test_leaves_the_words(self, markup, expected):
-    self.assertEqual(mediawiki.plain_text(markup), expected)
-
-  @parameterized.parameters(
-    'A [[city is.',
-    'A {{city is.',
-    'A <ref>city is.',
-    "{| A\n| B\nA city is.A ]] '''city}} is|}.",
-    '[[File:x.jpg|thumb|A city\n',
-  )
-  def test_leaves_no_markup_where_it_is_not_closed(self, markup):
-    text = mediawiki.plain_text(markup)
-    for mark in ('[[', ']]', '{{', '}}', '{|', '|}', '<ref', "''", 'thumb'):
-      self.assertNotIn(mark, text)
-
-  @parameterized.parameters(
-    ('It is {{unknown|5}} long. It rains.', 'It rains.'),
-    ('It is {{convert|{{x}}|km}} long. It rains.', 'It rains.'),
-    ('It is {{convert|{{#expr:2+3}}|km}} long.', 'It is 5 km long.'),
-    ('Let <math>\\frac{a}{b}</math> be odd. It rains.', 'It rains.'),
-    ('Energy is <math>E=mc^2</math> here.', 'Energy is E=mc² here.'),
-    ('Use <code>if</code> to branch.', 'Use if to branch.'),
-    ('See <nowiki>{{dab}} or [[b]]</nowiki>.', 'See dab or b.'),
-    ('{{nowrap|1=a = {{abbr|b=c|d}}}}', 'a = d'),
-    ('{{small|[[a{{!}}b]]}} {{{1|c}}}', 'b c'),
-    ('A.<ref>[[b</ref> C.<ref>D <references/> E.\nF.', 'A. C.\nF.'),
-    ('A.\n{|\n| [[b]]\n{|\n| c\n|}\n|}\nD.', 'A.\nD.'),
-    ('A.\n<table><tr><td>b</td></tr></table>C.', 'A.\nC.'),
-    ('A.<!-- b', 'A.'),
-    ('{{x|[[a]]\nA. B.', 'A. B.'),
-    ('If it is 5; then 6 *', 'If it is 5; then 6 *'),
-    ('At {{coord|1|N}}, it is old. It rains.', 'It rains.'),
-    ("!Kung is ''a'' language.", '!Kung is a language.'),
-    ('İstanbul <ref>İ</ref>is old.', 'İstanbul is old.'),
-    ('Its site is http://x.org/a. It rains.', 'It rains.'),
-  )
-  def test_sentences_are_whole(self, markup, expected):
-    self.assertEqual(mediawiki.plain_text(markup), expected)
-
-  @parameterized.parameters(*_HOSTILE)
-  def test_time_is_linear(self, unit):
-    linear_time.check(mediawiki.plain_text, lambda n: unit * n, 500)
-
-  def test_drops_blank_lines_and_edges(self):
-    self.assertEqual(mediawiki.plain_text('\n\n A  b. \n\n\nC.\n'), 'A b.\nC.')
+    self.assertIn('f (2), page that took over 1 s', logs.output[0])
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.corpus.question_records, in the forms of the field."""
+"""Tests for realm_tf.corpus.questions, in the forms of the field."""
 
 import json
 
@@ -6,9 +6,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
-from realm_tf.corpus import question_records
+from realm_tf.corpus import questions
 
-Question = question_records.Question
+Question = questions.Question
 _QAS = [
   {'id': 'a', 'question': 'Who?', 'answers': [{'text': t} for t in 'AAB']},
   {
@@ -79,7 +79,7 @@ class ParseTest(parameterized.TestCase):
   )
   def test_reads(self, record, expected):
     for each in (record, json.loads(json.dumps(record))):
-      self.assertEqual(list(question_records.parse('f:1', each)), expected)
+      self.assertEqual(list(questions.parse('f:1', each)), expected)
 
   @parameterized.named_parameters(
     ('no_question', {'answers': ['A']}, "f:1 must have 'question'"),
@@ -97,7 +97,7 @@ class ParseTest(parameterized.TestCase):
   )
   def test_other_records_are_a_user_error(self, record, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      list(question_records.parse('f:1', record))
+      list(questions.parse('f:1', record))
 
 
 class ListedAnswersTest(parameterized.TestCase):
@@ -108,7 +108,7 @@ class ListedAnswersTest(parameterized.TestCase):
     ('[]', []),
   )
   def test_reads_lists_of_python(self, literal, expected):
-    self.assertEqual(question_records.listed_answers('f:1', literal), expected)
+    self.assertEqual(questions.listed_answers('f:1', literal), expected)
 
   @parameterized.parameters(
     'Lima',
@@ -124,7 +124,7 @@ class ListedAnswersTest(parameterized.TestCase):
   )
   def test_other_texts_are_a_user_error(self, literal):
     with self.assertRaisesRegex(errors.UserError, '^f:1 must have a list of'):
-      question_records.listed_answers('f:1', literal)
+      questions.listed_answers('f:1', literal)
 
 
 if __name__ == '__main__':

@@ -13,7 +13,6 @@ from launch import own_text
 from launch import quickstart
 from launch import recipe as recipe_lib
 from launch import runner
-from launch import squad_refusing
 from launch import stage_records
 from launch import table1
 from launch import tables
@@ -69,7 +68,6 @@ class RecipesTest(parameterized.TestCase):
       *_stages(quickstart).values(),
       *_tables(articles='/articles').values(),
       *_stages(open_qa, '/model', '/wiki', '/nq,/trec', layers=3).values(),
-      *_stages(squad_refusing, '/model', '/squad').values(),
       *_stages(table1, *_TABLE1, run_dir=self._finished_run()).values(),
       *self._own_text(surveys.MIDDLE | surveys.QUESTIONS),
       *self._own_text(surveys.LARGE | surveys.QUESTIONS, has_encoder=True),
@@ -115,7 +113,7 @@ class RecipesTest(parameterized.TestCase):
         self.assertEqual(stage.config.lengths.block_tokens, length)
         _check_lengths(stage.config, length, _READINGS[stage.action])
         num_read += 1
-    self.assertGreater(num_read, 20)
+    self.assertGreaterEqual(num_read, 20)
 
   def test_rows_share_stages(self):
     stages = _tables(rows='realm,ict,bm25')

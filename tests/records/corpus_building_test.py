@@ -50,9 +50,8 @@ class CorpusBuildingTest(absltest.TestCase):
     articles = [
       sources.Article(
         ' '.join(letters[i // 6**j % 6] for j in range(5)),
-        'A b. C d. E f. A a.' if i % 3 else "''A'' [[x|b]].",
+        'A b. C d. E f. A a.' if i % 3 else 'A b.',
         str(i),
-        is_wikitext=not i % 3,
       )
       for i in range(3000)
     ]

@@ -9,13 +9,20 @@ import re
 from typing import cast
 
 from realm_tf.text import sentences
-from realm_tf.wiki import names
-from realm_tf.wiki.names import NAMES
 
 # Private characters of Unicode.
 HOLE = '\ue000'
 LOST = '\ue003'
-_DEMANDING = frozenset(names.split(NAMES['words before a word']))
+_DEMANDING = frozenset(
+  """
+  a about above after almost an and any approximately are around as at
+  average be because been before being below between but by called circa
+  costs despite du during each either every exactly for from had has have
+  in into is it's its least like more most named nearly no of on only or
+  our over per roughly since some than that the their these this those
+  through to toward towards under until upon was were with within without
+  """.split()
+)
 _HOLE = re.compile(rf'[{HOLE}{LOST}][{HOLE}{LOST} ]*')
 _LAST_WORD = re.compile(r"[\w'’]*$")
 _BRACKETS = re.compile(r'\s*[(\[]([^()\[\]]*)[)\]]')
