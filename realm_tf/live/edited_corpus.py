@@ -13,8 +13,7 @@ import numpy as np
 
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
-from realm_tf.index import block_embeddings
-from realm_tf.index import embed_backend
+from realm_tf.index import embedding
 from realm_tf.index import model_files
 from realm_tf.live import changes as changes_lib
 from realm_tf.live import edited_table
@@ -53,7 +52,7 @@ class EditedCorpus:
     config, special_ids = loaded.config, loaded.tokenizer.special_ids
     self._base, self._tokenizer = loaded.table, loaded.tokenizer
     self._lengths = config.lengths
-    self._embed_blocks = embed_backend.opener(
+    self._embed_blocks = embedding.opener(
       loaded.model, special_ids, config.index
     )()
     self._loaded = loaded
@@ -193,7 +192,7 @@ class EditedCorpus:
       self._search.remove(own)
 
   def _embeddings(self, block_ids: np.ndarray) -> np.ndarray:
-    return block_embeddings.embed_blocks(
+    return embedding.embed_blocks(
       self._embed_blocks,
       self._as_table,
       block_ids,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from realm_tf.index import brute_force
+from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
 
 
@@ -44,7 +44,7 @@ class LiveSearch:
     """Returns the best `k` of all blocks, [B, k]."""
     ids, scores = self._search_index(queries, k)
     if self._rows:
-      changed = brute_force.BruteForceSearcher(
+      changed = exact_search.BruteForceSearcher(
         self._embeddings[: len(self._rows)]
       ).search(queries, k)
       ids = np.concatenate([ids, self._ids[changed.block_ids]], axis=1)

@@ -7,8 +7,7 @@ blocks and embedding them again corrects for the index's age.
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.index import block_embeddings
-from realm_tf.index import query_embeddings
+from realm_tf.index import embedding
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
@@ -30,8 +29,8 @@ class Reranked:
     self._retriever, self._table = retriever, table
     self._depth = config.pretraining.over_retrieval
     self._lengths = config.lengths
-    self._embed_blocks = block_embeddings.compile_embedding(model, special_ids)
-    self._embed_queries = query_embeddings.compile_embedding(
+    self._embed_blocks = embedding.compile_blocks(model, special_ids)
+    self._embed_queries = embedding.compile_queries(
       model, config.lengths.query_tokens, special_ids
     )
 
@@ -50,7 +49,7 @@ class Reranked:
     """Returns the current f(x,z), float32 [B, n]."""
     # Blocks that several queries found are embedded once.
     unique, places = np.unique(block_ids, return_inverse=True)
-    embeddings = block_embeddings.embed_blocks(
+    embeddings = embedding.embed_blocks(
       self._embed_blocks, self._table, unique, self._lengths
     )
     queries = self._embed_queries(query_ids)  # [B, D]

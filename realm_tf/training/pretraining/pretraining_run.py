@@ -11,7 +11,6 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.records import whole_blocks
-from realm_tf.retrieval import hybrid
 from realm_tf.retrieval import reranking
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.rundir import layout
@@ -97,7 +96,7 @@ def _over_index(
       config=inputs.config,
       special_ids=inputs.special_ids,
     )
-  return hybrid.Alternating(index, words) if words else index
+  return retriever_lib.Alternating(index, words) if words else index
 
 
 def _open_queries(
