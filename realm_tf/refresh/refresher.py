@@ -26,31 +26,24 @@ class RunDirectory:
   in_order: bool = False  # Whether to embed all parameters, oldest first.
   once: bool = False  # Whether to treat training as done.
 
+  def next_params(self) -> Optional[versions.Version]:
+    """Returns the next parameter version to embed with, or None."""
+    root = layout.params_root(self.path)
+    if not self.in_order:
+      return versions.newest(root)
+    index = self.newest_index()
+    return versions.oldest(root, -1 if index is None else index.step)
+
+  def newest_index(self) -> Optional[versions.Version]:
+    return versions.newest(layout.index_root(self.path))
+
+  def unfinished_index(self) -> Optional[versions.Version]:
+    """Returns the newest begun index version; None if a newer is complete."""
+    root = layout.index_root(self.path)
+    return storage.find_unfinished(root, self.corpus_fingerprint)
+
   def is_training_done(self) -> bool:
     return self.once or tf.io.gfile.exists(layout.done_file(self.path))
-
-  def next_target(self, given_up: Container[int]) -> Optional[versions.Version]:
-    """Returns the version to embed with next, or None.
-
-    A begun index is finished first, as it holds its own parameters. `given_up`
-    are the steps of begun indexes to leave.
-    """
-    root = layout.params_root(self.path)
-    target = storage.find_unfinished(
-      layout.index_root(self.path), self.corpus_fingerprint
-    )
-    if target is None or target.step in given_up:
-      if self.in_order:
-        target = versions.oldest(root, self._step())
-      else:
-        target = versions.newest(root)
-    # Read last: no index follows a newer one.
-    return target if target and target.step > self._step() else None
-
-  def _step(self) -> int:
-    """Returns the step of the newest index, or -1."""
-    newest = versions.newest(layout.index_root(self.path))
-    return -1 if newest is None else newest.step
 
 
 def refresh_until_done(
@@ -59,7 +52,7 @@ def refresh_until_done(
   wait: Callable[[], None],
   max_failures: int = 1,
 ) -> int:
-  """Publishes indexes of `run.next_target` until training is done.
+  """Publishes indexes of `run.next_params` until training is done.
 
   No index is built twice, nor an older one after a newer one, even after a
   restart. A begun index is finished first; otherwise a job that is often
@@ -80,9 +73,7 @@ def refresh_until_done(
   given_up: set[int] = set()  # Unfinished versions that failed.
   while True:
     done = run.is_training_done()  # Read first: no parameters are missed.
-    target = run.next_target(given_up)
-    if target is None and done:
-      return num_published
+    target = _target(run, given_up)
     if target is not None:
       logging.info('Building the index of step %d.', target.step)
       try:
@@ -92,20 +83,48 @@ def refresh_until_done(
       except (errors.UserError, OSError, tf.errors.OpError) as error:
         num_failures += 1
         given_up.add(target.step)
-        reason = str(error).strip().rstrip('.') or type(error).__name__
-        if num_failures < max_failures:
-          logging.error(
-            'No index of %s (failure %d of at most %d in a row): %s',
-            target.path,
-            num_failures,
-            max_failures,
-            reason,
-          )
-        elif isinstance(error, errors.UserError):
-          raise
-        else:
-          raise errors.UserError(
-            f'The index of {target.path} must be written. Found: {reason}. '
-            'Fix that and start the refresher again: it continues.'
-          ) from error
+        _report(error, target, num_failures, max_failures)
+    elif done:
+      return num_published
     wait()
+
+
+def _target(
+  run: RunDirectory, given_up: Container[int]
+) -> Optional[versions.Version]:
+  """Returns the version for the next index, or None."""
+  params, index = run.next_params(), run.newest_index()
+  published_step = -1 if index is None else index.step
+  unfinished = run.unfinished_index()
+  if unfinished is not None and unfinished.step not in given_up:
+    params = unfinished
+  if params is None or params.step <= published_step:
+    return None
+  return params
+
+
+def _report(
+  error: Exception,
+  target: versions.Version,
+  num_failures: int,
+  max_failures: int,
+) -> None:
+  """Logs a failure; raises UserError if it is the last."""
+  if num_failures >= max_failures:
+    if isinstance(error, errors.UserError):
+      raise error
+    raise errors.UserError(
+      f'The index of {target.path} must be written. Found: {_line(error)}. '
+      'Fix that and start the refresher again: it continues.'
+    ) from error
+  logging.error(
+    'No index of %s (failure %d of at most %d in a row): %s',
+    target.path,
+    num_failures,
+    max_failures,
+    _line(error),
+  )
+
+
+def _line(error: Exception) -> str:
+  return str(error).strip().rstrip('.') or type(error).__name__
