@@ -86,13 +86,11 @@ setuptools.setup(
   extras_require={
     'beam': ['apache-beam>=2.77,<3'],
     'dask': ['apache-beam>=2.77,<3', 'dask[distributed]>=2026.1'],
-    'faiss': ['faiss-cpu>=1.15,<1.16'],
     'milvus': ['pymilvus[milvus-lite]>=3,<4'],
     'openvino': ['openvino>=2026.4,<2027'],
     'test': [
       'apache-beam>=2.77,<3',
       'dask[distributed]>=2026.1',
-      'faiss-cpu>=1.15,<1.16',
       'hypothesis>=6,<7',
       'ir-measures>=0.4,<0.5',
       'mypy>=1.20,<2',

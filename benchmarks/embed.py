@@ -30,8 +30,7 @@ from benchmarks import processes
 from benchmarks import sizes
 from realm_tf import config as config_lib
 from realm_tf.importing import hugging_face
-from realm_tf.index import block_embeddings
-from realm_tf.index import embed_backend
+from realm_tf.index import embedding
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import joining
@@ -44,7 +43,7 @@ _SIZES = flags.DEFINE_list(
 )
 _BLOCK_TOKENS = flags.DEFINE_integer('block_tokens', 288, 'Longest block.')
 _BATCH_SIZE = flags.DEFINE_integer(
-  'batch_size', block_embeddings.BATCH_SIZE, 'Our batch size.'
+  'batch_size', embedding.BATCH_SIZE, 'Our batch size.'
 )
 _PEER_BATCH_SIZES = flags.DEFINE_list(
   'peer_batch_sizes', ['8', '32'], 'Batch sizes of the peers.'
@@ -113,9 +112,9 @@ def _load(peer: Optional[_Peer], size: str):
   return model
 
 
-def _embed(embed: block_embeddings.Embed, case: embed_cases.Case):
+def _embed(embed: embedding.BlockEmbed, case: embed_cases.Case):
   begun = time.monotonic()
-  result = block_embeddings.embed_blocks(
+  result = embedding.embed_blocks(
     embed,
     case.table,
     case.block_ids,
@@ -185,7 +184,7 @@ def _rows(size: str, dtypes: list[str], peak: float):
       config = config_lib.IndexConfig(
         embed_backend=_BACKEND.value, embed_dtype=dtype
       )
-      embed = embed_backend.opener(model, sizes.SPECIAL_IDS, config)()
+      embed = embedding.opener(model, sizes.SPECIAL_IDS, config)()
       for case in embed_cases.cases(
         number, _CORPUS_DIR.value, _BLOCK_TOKENS.value
       ):

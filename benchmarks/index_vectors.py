@@ -7,8 +7,8 @@ import numpy as np
 
 from benchmarks import clustered_vectors
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.index import embedding
 from realm_tf.index import model_files
-from realm_tf.index import query_embeddings
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import sampling
@@ -31,7 +31,7 @@ def write(
   embeddings = storage.read_embeddings(index, storage.read_manifest(index))
   _save(directory, 'blocks', np.asarray(embeddings))
   length = opened.config.lengths.query_tokens
-  embed = query_embeddings.compile_embedding(
+  embed = embedding.compile_queries(
     opened.model, length, opened.tokenizer.special_ids
   )
   drawn = np.random.default_rng(0).permutation(

@@ -27,7 +27,7 @@ _COPIES = 2  # SOAR: a block's code is in two partitions.
 # Bytes of a ScaNN index per block and per partition, of a corpus per wordpiece.
 _BLOCK_BYTES, _LEAF_BYTES, _CORPUS_BYTES = 648, 1044, 9.4
 _VECTOR_BYTES = 4 * 128
-_CODES_BYTES = 40.4  # Memory per block, faiss with `index.vectors=disk`.
+_CODES_BYTES = 40.4  # Memory per block, faiss, vectors on disk (09bc496).
 _INT32_BLOCKS = 2**31
 
 # docs/tpu.md: BERT-base on a block, a trainer's step, the trainer's chips.

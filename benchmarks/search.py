@@ -37,17 +37,11 @@ _PEERS_UP_TO = flags.DEFINE_integer(
 _INDEX = flags.DEFINE_string('index', None, 'Index version to search.')
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Model of --index.')
 _QUESTIONS = flags.DEFINE_string('questions', None, 'Queries of --index.')
-_SEARCHER = flags.DEFINE_enum(
-  'searcher', 'scann', ['scann', 'faiss'], 'Searcher above --peers_up_to.'
-)
-_VECTORS = flags.DEFINE_enum(
-  'vectors', 'memory', ['memory', 'disk'], 'Where --searcher keeps its vectors.'
-)
 _DIRECTORY = flags.DEFINE_string('directory', None, 'Directory for vectors.')
 _URIS = flags.DEFINE_list('uris', [], 'URIs of Milvus.')
 
 _BATCHES = (1, 512)
-_OURS = ('brute_force', 'device', 'scann', 'faiss')
+_OURS = ('brute_force', 'device', 'scann')
 _NUM_QUERIES = 1024
 _NUM_THREADS = 2
 _APPROXIMATE = ('faiss_fast_scan', 'hnswlib', 'svs', 'lorann')
@@ -57,13 +51,13 @@ class _Ours:
   """Our searchers, in this process."""
 
   def __init__(self, directory: str):
-    from realm_tf.index import brute_force
+    from realm_tf.index import exact_search
 
     read = clustered_vectors.read
     self.blocks = read(directory, 'blocks')
     self.queries = np.array(read(directory, 'queries'))
     self._tuning_queries = np.array(read(directory, 'tuning_queries'))
-    exact = brute_force.BruteForceSearcher(self.blocks)
+    exact = exact_search.BruteForceSearcher(self.blocks)
     self.expected = exact.search(self.queries, peer_search.TOP).block_ids
     np.save(clustered_vectors.path(directory, 'expected'), self.expected)
     self._searchers = {}
@@ -128,7 +122,7 @@ def _rivals(rates, built) -> dict[str, str]:
     ),
   )
   rivals = {'brute_force': 'faiss_flat', 'device': 'faiss_flat'}
-  rivals |= {'scann': best, 'faiss': best}
+  rivals['scann'] = best
   return rivals | dict.fromkeys(_URIS.value, 'scann')
 
 
@@ -188,9 +182,7 @@ def main(_):
     if num_vectors <= _PEERS_UP_TO.value:
       rows = _compare(directory)
     else:
-      found = search_at_scale.measure(
-        directory, _SEARCHER.value, _VECTORS.value
-      )
+      found = search_at_scale.measure(directory)
       rows = (printing.row(*each) for each in found)
     printing.print_rows('search', 'see case', rows)
 

@@ -1,9 +1,9 @@
 """Measures an index of any size: time, memory, disk and pauses.
 
-  python -m benchmarks.search_at_scale build DIRECTORY SEARCHER VECTORS
-  python -m benchmarks.search_at_scale serve DIRECTORY SEARCHER VECTORS
+  python -m benchmarks.search_at_scale build DIRECTORY
+  python -m benchmarks.search_at_scale serve DIRECTORY
 
-SEARCHER and VECTORS are fields of `config.IndexConfig`. benchmarks/search.py
+ScaNN searches. benchmarks/search.py
 runs each command in its own process, to measure its memory.
 """
 
@@ -24,15 +24,13 @@ from benchmarks import ticker
 _SECS = 5.0
 
 
-def measure(
-  directory: str, searcher: str, vectors: str
-) -> Iterator[tuple[str, float]]:
+def measure(directory: str) -> Iterator[tuple[str, float]]:
   """Yields cases and values for clustered_vectors' arrays in a directory."""
   for phase in ('build', 'serve'):
     cost = processes.run(
       [
         *(sys.executable, '-m', 'benchmarks.search_at_scale'),
-        *(phase, directory, searcher, vectors),
+        *(phase, directory),
       ]
     )
     print(cost.output)
@@ -40,7 +38,7 @@ def measure(
     yield from json.loads(cost.output.splitlines()[-1]).items()
 
 
-def _build(directory: str, searcher: str, vectors: str) -> dict[str, float]:
+def _build(directory: str) -> dict[str, float]:
   from realm_tf import config as config_lib
   from realm_tf.index import searchers
 
@@ -48,7 +46,7 @@ def _build(directory: str, searcher: str, vectors: str) -> dict[str, float]:
   queries = np.array(clustered_vectors.read(directory, 'tuning_queries'))
   begun, used = time.perf_counter(), time.process_time()
   built = searchers.build(
-    blocks, config_lib.IndexConfig(searcher=searcher, vectors=vectors), queries
+    blocks, config_lib.IndexConfig(searcher='scann'), queries
   )
   built_secs = time.perf_counter() - begun
   core_secs = time.process_time() - used
@@ -69,8 +67,8 @@ def _build(directory: str, searcher: str, vectors: str) -> dict[str, float]:
   }
 
 
-def _serve(directory: str, *_: str) -> dict[str, float]:
-  from realm_tf.index import brute_force
+def _serve(directory: str) -> dict[str, float]:
+  from realm_tf.index import exact_search
   from realm_tf.index import searchers
 
   blocks = clustered_vectors.read(directory, 'blocks')
@@ -96,7 +94,7 @@ def _serve(directory: str, *_: str) -> dict[str, float]:
         peer_search.queries_per_second(searcher.search, queries, batch, _SECS)
       )
   swap, searcher = _swap(searcher, load, queries, pauses)
-  exact = brute_force.BruteForceSearcher(blocks)
+  exact = exact_search.BruteForceSearcher(blocks)
   expected = exact.search(queries[:512], peer_search.TOP).block_ids
   found = searcher.search(queries[:512], peer_search.TOP).block_ids
   recall = peer_search.recall(found, expected)

@@ -23,7 +23,6 @@ from benchmarks import printing
 from benchmarks import ticker as ticker_lib
 from realm_tf import config as config_lib
 from realm_tf.index import embedding_shards
-from realm_tf.index import index_plan
 from realm_tf.index import searchers
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
@@ -113,8 +112,8 @@ def _make_index(root: str, model: realm_model.RealmModel) -> versions.Version:
   """Makes an index version of clustered vectors in `root`."""
   num_blocks = _NUM_BLOCKS.value
   version = versions.Version(0, versions.version_path(root, 0))
-  plan = index_plan.make(_CONFIG, model, _FINGERPRINT, num_blocks)
-  index_plan.start(version.path, plan, model)
+  plan = storage.make_plan(_CONFIG, model, _FINGERPRINT, num_blocks)
+  storage.begin(version.path, plan, model)
   size = _CONFIG.model.embedder.embedding_size
   blocks = clustered_vectors.draw(
     clustered_vectors.centres(num_blocks, size),

@@ -17,7 +17,7 @@ from . import training_flags
 
 from realm_tf.answering import loading
 from realm_tf.retrieval import bm25
-from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import retrievers
 from realm_tf.training import runs
 from realm_tf.training.inverse_cloze import inverse_cloze_run
 
@@ -37,7 +37,7 @@ def _negatives_from():
   if not model_dir:
     return None
   loaded = loading.load(model_dir, corpus_flags.CORPUS_DIR.value)
-  return retrieval_layer.over_index(loaded)
+  return retrievers.over_index(loaded)
 
 
 def _words(inputs, questions):

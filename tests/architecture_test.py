@@ -20,7 +20,6 @@ _ADAPTERS = {
   'Stemmer': ['realm_tf/retrieval/bm25.py'],
   'apache_beam': ['realm_tf/pipelines/'],
   'bm25s': ['realm_tf/retrieval/bm25.py'],
-  'faiss': ['realm_tf/index/faiss_searcher.py'],
   'granian': ['realm_tf/serving/http_server.py'],
   'jax': ['realm_tf/planning/compiler_process.py'],
   'jinja2': ['realm_tf/reporting/templates.py'],

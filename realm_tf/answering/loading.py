@@ -16,8 +16,6 @@ from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
-from realm_tf.retrieval import hybrid as hybrid_lib
-from realm_tf.retrieval import retrieval_layer
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
 from realm_tf.text import wordpiece
@@ -192,7 +190,7 @@ def with_sparse(
   weight: float,
 ) -> answerer_lib.Answerer:
   """Adds `weight` times BM25's scores to the scores of the search."""
-  hybrid = hybrid_lib.Hybrid(answerer.retriever, sparse, weight=weight)
+  hybrid = retriever_lib.Hybrid(answerer.retriever, sparse, weight=weight)
   size = answerer.finetuning.eval_batch_size  # Bounds the memory of the sums.
   retriever = retriever_lib.InBatches(hybrid, size, filled=False)
   return dataclasses.replace(answerer, retriever=retriever)
@@ -249,7 +247,7 @@ def over_model(
     tokenizer,
     table,
     retriever_lib.InBatches(
-      retrieval_layer.over_model(
+      retrievers.over_model(
         model, search, config.lengths.query_tokens, special_ids
       ),
       config.finetuning.eval_batch_size,

@@ -23,7 +23,7 @@ from realm_tf.records import joining
 from realm_tf.records import null_block
 from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
-from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import retrievers
 from realm_tf.rundir import layout
 from realm_tf.text import wordpiece
 
@@ -41,7 +41,7 @@ class Completer:
   def __init__(
     self,
     model: realm_model.RealmModel,
-    retriever: retrieval_layer.RetrievalLayer,
+    retriever: retrievers.RetrievalLayer,
     table: block_table.BlockTable,
     tokenizer: wordpiece.WordpieceTokenizer,
     config: config_lib.ExperimentConfig,
@@ -212,7 +212,7 @@ def load(pretrained_dir: str, corpus_dir: str) -> Completer:
   # and the current parameters give p(z|x).
   older = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
   model_files.load_version(older, index.path)
-  retriever = retrieval_layer.over_model(
+  retriever = retrievers.over_model(
     older, index.searcher, config.lengths.query_tokens, tokenizer.special_ids
   )
   completer = Completer(opened.model, retriever, table, tokenizer, config)

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf.index import embed_backend
+from realm_tf.index import embedding
 from realm_tf.modeling import lean_encoder
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
@@ -63,7 +63,7 @@ def fastest_score(
     backend: `IndexConfig.embed_backend`.
   """
   dtype = precision.choose(dtype)
-  if embed_backend.choose(backend) != 'openvino':
+  if embedding.choose_backend(backend) != 'openvino':
     return tensorflow_score(model, dtype)
   from realm_tf.modeling import openvino_encoder  # Needs an optional library.
 

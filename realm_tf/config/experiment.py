@@ -61,9 +61,8 @@ class IndexConfig(fields.Config):
 
   Attributes:
     searcher: 'brute_force' (exact, in NumPy), 'device' (exact, in TensorFlow on
-      the accelerators), 'scann', 'faiss' (an extra), 'milvus' (an extra, on a
-      server), or 'auto': 'brute_force' below `exact_below_blocks` blocks,
-      'scann' above.
+      the accelerators), 'scann', 'milvus' (an extra, on a server), or 'auto':
+      'brute_force' below `exact_below_blocks` blocks, 'scann' above.
     uri: Milvus server or cluster, e.g. 'http://HOST:19530'; or a file 'NAME.db'
       of milvus-lite, which runs in the process.
     num_leaves: Partitions of an approximate searcher; 0 means about
@@ -74,8 +73,6 @@ class IndexConfig(fields.Config):
     leaves_to_search_fraction: Share of the partitions visited per query; 1 is
       exhaustive.
     num_to_rescore: Approximate hits that are rescored exactly.
-    vectors: Where ScaNN and faiss keep the vectors for rescoring: 'memory', or
-      'disk' for indexes larger than memory.
     embed_backend: Library that embeds blocks, and reads them for answers:
       'tensorflow', 'openvino' (an extra, for CPUs), or 'auto': OpenVINO if it
       is installed and there is no accelerator.
@@ -85,7 +82,7 @@ class IndexConfig(fields.Config):
   """
 
   searcher: str = fields.one_of(
-    'auto', 'brute_force', 'device', 'scann', 'faiss', 'milvus'
+    'auto', 'brute_force', 'device', 'scann', 'milvus'
   )
   uri: str = ''
   exact_below_blocks: int = 20_000
@@ -95,7 +92,6 @@ class IndexConfig(fields.Config):
     0.1, 'be in (0, 1]', lambda value: 0 < value <= 1
   )
   num_to_rescore: int = fields.positive(200)
-  vectors: str = fields.one_of('memory', 'disk')
   embed_backend: str = fields.one_of('auto', 'tensorflow', 'openvino')
   embed_dtype: str = fields.one_of('auto', 'float32', 'bfloat16')
   storage_dtype: str = fields.one_of('float32', 'bfloat16', 'float16')

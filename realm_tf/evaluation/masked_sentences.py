@@ -14,8 +14,8 @@ from realm_tf.records import held_out
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
+from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.retrieval import span_recall
 from realm_tf.text import wordpiece
 
 _BATCH = 64
@@ -64,8 +64,8 @@ def measure(
     rows = slice(start, start + _BATCH)
     batch = {name: each[rows] for name, each in masked.items()}
     queries = retriever_lib.masked(batch['query_ids'], tokenizer)
-    hits = retriever.retrieve(queries, depth + span_recall.SPARE_HITS)
-    found.append(span_recall.find(hits.block_ids, batch, table, depth)[1])
+    hits = retriever.retrieve(queries, depth + candidates.SPARE_HITS)
+    found.append(candidates.find_spans(hits.block_ids, batch, table, depth)[1])
   has_span = np.concatenate(found)
   recall = summary.recall('span_recall', has_span, recall_at)
   means, ends = summary.means(recall, seed)

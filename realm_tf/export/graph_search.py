@@ -3,7 +3,6 @@
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.index import device_searcher
 from realm_tf.index import exact_search
 
 
@@ -17,7 +16,7 @@ class ExactSearch(tf.Module):
     super().__init__(name='exact_search')
     self._num_blocks = len(embeddings)
     self._embeddings = tf.Variable(
-      device_searcher.padded(embeddings, 0, self._num_blocks), trainable=False
+      exact_search.padded(embeddings, 0, self._num_blocks), trainable=False
     )
 
   def find(self, queries: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:

@@ -11,10 +11,10 @@ from realm_tf.answering import loading
 from realm_tf.export import graph_answerer
 from realm_tf.export import graph_evidence
 from realm_tf.export import graph_search
-from realm_tf.index import held_out_queries
+from realm_tf.index import embedding
 from realm_tf.index import model_files
-from realm_tf.index import query_embeddings
 from realm_tf.index import searchers
+from realm_tf.index import tuning
 from realm_tf.rundir import layout
 
 SIGNATURE = 'serving_default'
@@ -77,9 +77,9 @@ def _searcher(loaded, name, k):
   built = scann_module.ScannModule.build(embeddings, config)
   lengths, tokenizer = loaded.config.lengths, loaded.tokenizer
   # The index was tuned with other partitions.
-  queries = held_out_queries.sample(
+  queries = tuning.sample_queries(
     loaded.table,
-    query_embeddings.compile_embedding(
+    embedding.compile_queries(
       loaded.model, lengths.query_tokens, tokenizer.special_ids
     ),
     lengths,

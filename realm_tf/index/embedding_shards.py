@@ -4,11 +4,10 @@ A shard is a .npy file of consecutive rows, memory-mapped on reading. NumPy has
 no bfloat16: such a shard holds the bits as uint16.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 import io
-import mmap
 import os
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -108,44 +107,13 @@ class Embeddings:
 
   def _gather(self, rows: np.ndarray) -> np.ndarray:
     result = np.empty([len(rows), self.shape[1]], np.float32)
-    for part, places, in_part in self.by_part(rows):
-      result[places] = _decode(part[in_part], self._dtype)
-    return result
-
-  def by_part(
-    self, rows: np.ndarray
-  ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yields parts, with the places in `rows` and in the part of their rows."""
     owners = np.searchsorted(self._ends, rows, side='right')
     for owner in np.unique(owners):
       places = np.flatnonzero(owners == owner)
       begin = self._ends[owner - 1] if owner else 0
-      yield self._parts[owner], places, rows[places] - begin
-
-
-def prefetch(
-  embeddings: Union[np.ndarray, Embeddings], rows: np.ndarray
-) -> None:
-  """Requests `rows`, int [n], from the disk in parallel, without readahead.
-
-  Reading rows that are not in memory becomes many times faster.
-  """
-  if isinstance(embeddings, Embeddings):
-    for part, _, in_part in embeddings.by_part(rows):
-      prefetch(part, in_part)
-    return
-  memory = embeddings.base
-  if not isinstance(memory, mmap.mmap) or not hasattr(mmap, 'MADV_WILLNEED'):
-    return
-  # Readahead of 128 KB would push other rows out of memory.
-  memory.madvise(mmap.MADV_RANDOM)
-  row_bytes = embeddings.strides[0]
-  starts = embeddings.offset % mmap.ALLOCATIONGRANULARITY
-  starts = starts + rows.astype(np.int64) * row_bytes
-  pages = np.unique(starts // mmap.PAGESIZE) * mmap.PAGESIZE
-  for page in pages.tolist():
-    # A row may end on the next page.
-    memory.madvise(mmap.MADV_WILLNEED, page, mmap.PAGESIZE + row_bytes)
+      piece = self._parts[owner][rows[places] - begin]
+      result[places] = _decode(piece, self._dtype)
+    return result
 
 
 def _check_finite(

@@ -1,38 +1,188 @@
-"""Exact search in a TensorFlow graph, on any device.
+"""Exact search: in NumPy, on the devices of a strategy, and in a graph.
 
-Ties go to the smaller row, as in `brute_force`. Sorting a whole chunk of rows
-is slow. A chunk is cut into groups of 64 rows, and only the K groups with the
-largest maxima are sorted. The result is exact:
+All three order equal scores by block id. Sorting a whole row of scores is slow,
+so only the best of disjoint groups are sorted. The result is exact:
 
-  Order rows by score, ties by number, and groups by their best row. A row in
-  none of the first K groups has K rows before it, the best row of each group,
-  and is not in the top K. Groups are ranges of numbers: of two groups with
-  equal maxima, the one with the smaller numbers comes first. tf.math.top_k
-  also prefers the smaller index.
+  Order blocks by score, ties by number, and groups by their best block. A block
+  in none of the first K groups has K blocks before it, the best one of each
+  group, and is not in the top K. Where groups are ranges of numbers, of two
+  groups with equal maxima the one with the smaller numbers comes first;
+  tf.math.top_k also prefers the smaller index.
+
+NumPy needs no copy of embeddings on disk, no compilation and no padding, and is
+the oracle of the others. TensorFlow searches batches twice as fast on CPUs.
 """
 
 from collections.abc import Callable
-from typing import Any
+import functools
+from typing import Any, Optional
 
 import numpy as np
 import tensorflow as tf
 
+from realm_tf.index import searcher
 from realm_tf.records import null_block
 
 GROUP = 64
+_NUMPY_GROUP = 32
+_CHUNK_BLOCKS = 1 << 18  # In NumPy.
+_CHUNK_SCORES = 1 << 23  # 32 MB; partitioning takes a multiple of that.
 # 16 MB: scores stay in the cache, and malloc keeps memory of this size instead
 # of returning it to the system each time.
-_CHUNK_SCORES = 1 << 22
+_GRAPH_CHUNK_SCORES = 1 << 22
 _MAX_CHUNK_ROWS = 1 << 16
+_COPIED_BLOCKS = 1 << 16
+_MAX_QUERIES = 4096
 
 # (scores [Q, C], k) -> values and columns, [Q, at most k].
 Top = Callable[[tf.Tensor, int], tuple[tf.Tensor, tf.Tensor]]
 
 
+class BruteForceSearcher:
+  """Scores all blocks of float [N, D], which may be memory-mapped."""
+
+  def __init__(self, embeddings: np.ndarray):
+    self._embeddings = embeddings
+
+  def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
+    ids, scores = [], []
+    step = min(_CHUNK_BLOCKS, max(1, _CHUNK_SCORES // max(1, len(queries))))
+    for start in range(0, len(self._embeddings), step):
+      chunk = np.asarray(self._embeddings[start : start + step], np.float32)
+      chunk_ids, chunk_scores = largest(queries @ chunk.T, k)
+      ids.append(chunk_ids + start)
+      scores.append(chunk_scores)
+    order, values = largest(np.concatenate(scores, axis=1), k)
+    found = np.take_along_axis(np.concatenate(ids, axis=1), order, axis=1)
+    return searcher.Neighbors(found.astype(np.int32), values)
+
+
+def largest(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+  """Returns columns and values of each row's `k` largest, best first, [B, k].
+
+  Equal values are in the order of their columns. `scores`, float [B, N], with
+  N < k has N results.
+  """
+  k = min(k, scores.shape[1])
+  # At least `k` scores reach the k-th largest maximum of disjoint groups, and
+  # few others do: a tenth of the time of partitioning the row.
+  bounds = np.full(len(scores), -np.inf, scores.dtype)
+  num_groups = scores.shape[1] // _NUMPY_GROUP
+  if 0 < k <= num_groups:
+    groups = scores[:, : num_groups * _NUMPY_GROUP]
+    best = groups.reshape(len(scores), _NUMPY_GROUP, -1).max(axis=1)
+    bounds = np.partition(best, num_groups - k, axis=1)[:, num_groups - k]
+  columns = np.empty([len(scores), k], np.int64)
+  for row, bound in enumerate(bounds):
+    some = np.flatnonzero(~(scores[row] < bound))  # With NaN.
+    columns[row] = some[np.argsort(-scores[row, some], kind='stable')[:k]]
+  values = np.take_along_axis(scores, columns, axis=1)
+  return columns, values.astype(np.float32)
+
+
+class DeviceSearcher:
+  """Scores every block; each replica searches its part, the host merges them.
+
+  On a TPU `tf.math.approx_max_k` finds the top K of a chunk and may miss some.
+  TPUs and newer GPUs round the factors of a product.
+
+  Args:
+    embeddings: float [N, D]; may be memory-mapped.
+    dtype: 'float32' or 'bfloat16', on the device. Sums are float32.
+    strategy: Splits the blocks over its replicas; by default the first GPU,
+      else the CPU.
+  """
+
+  def __init__(
+    self,
+    embeddings: np.ndarray,
+    dtype: str = 'float32',
+    strategy: Optional[tf.distribute.Strategy] = None,
+  ):
+    self._strategy = strategy or _one_device()
+    self._num_blocks = len(embeddings)
+    share = -(-self._num_blocks // self._strategy.num_replicas_in_sync)
+
+    def part(context: Any) -> tf.Tensor:
+      first = context.replica_id_in_sync_group * share
+      return tf.constant(padded(embeddings, first, first + share, dtype))
+
+    def rows(context: Any) -> tf.Tensor:
+      first = context.replica_id_in_sync_group * share
+      return tf.constant([first, min(share, self._num_blocks - first)])
+
+    distribute = self._strategy.experimental_distribute_values_from_function
+    self._parts = distribute(part), distribute(rows)
+
+  def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
+    k = min(k, self._num_blocks)
+    found = [
+      self._search(queries[start : start + _MAX_QUERIES], k)
+      for start in range(0, len(queries), _MAX_QUERIES)
+    ]
+    return searcher.Neighbors(*map(np.concatenate, zip(*found)))
+
+  def _search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
+    # Padding to powers of two: few shapes are compiled.
+    missing = (1 << (len(queries) - 1).bit_length()) - len(queries)
+    filled = np.pad(np.asarray(queries, np.float32), [(0, missing), (0, 0)])
+    found = _compiled(self._strategy)(*self._parts, tf.constant(filled), k)
+    local = self._strategy.experimental_local_results
+    ids, scores = (
+      np.concatenate([x.numpy()[: len(queries)] for x in local(values)], axis=1)
+      for values in found
+    )
+    # Replicas are in the order of ids: the stable sort keeps it for ties.
+    order = np.argsort(-scores, axis=1, kind='stable')[:, :k]
+    best = (np.take_along_axis(x, order, axis=1) for x in (ids, scores))
+    return searcher.Neighbors(*best)
+
+
+def padded(
+  embeddings: np.ndarray, start: int, end: int, dtype: str = 'float32'
+) -> np.ndarray:
+  """Returns rows [start, end), padded with zeros to a multiple of `GROUP`."""
+  size = -(-(end - start) // GROUP) * GROUP
+  result = np.zeros(
+    [size, embeddings.shape[1]], tf.as_dtype(dtype).as_numpy_dtype
+  )
+  end = min(end, len(embeddings))
+  # In pieces: a slice of embeddings on disk is a decoded copy.
+  for first in range(start, end, _COPIED_BLOCKS):
+    rows = embeddings[first : min(first + _COPIED_BLOCKS, end)]
+    result[first - start : first - start + len(rows)] = rows
+  return result
+
+
+@functools.cache
+def _one_device() -> tf.distribute.Strategy:
+  gpus = tf.config.list_logical_devices('GPU')
+  return tf.distribute.OneDeviceStrategy('/gpu:0' if gpus else '/cpu:0')
+
+
+@functools.cache
+def _compiled(strategy: tf.distribute.Strategy) -> Any:
+  """Returns the search on all replicas, shared by all indexes of a shape."""
+  is_tpu = isinstance(strategy, tf.distribute.TPUStrategy)
+  top = approximate_top if is_tpu else None
+
+  @tf.function
+  def search(parts: Any, rows: Any, queries: tf.Tensor, k: int) -> Any:
+    def search_part(
+      part: tf.Tensor, rows: tf.Tensor, queries: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+      found, scores = top_rows(part, queries, rows[1], k, top)
+      return tf.where(found >= 0, found + rows[0], found), scores
+
+    return strategy.run(search_part, args=(parts, rows, queries))
+
+  return search
+
+
 def top_rows(
   rows: Any, queries: tf.Tensor, num_rows: Any, k: int, top: Top | None = None
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """Returns the rows with the largest inner products, best first.
+  """Returns the rows with the largest inner products, best first, in a graph.
 
   Args:
     rows: Tensor or variable, [S, D]; S is a multiple of `GROUP`.
@@ -55,12 +205,14 @@ def top_rows(
     start = tf.minimum(i * chunk, size - chunk)
     some = tf.cast(tf.slice(rows, [start, 0], [chunk, width]), tf.float32)
     scores = tf.matmul(queries, some, transpose_b=True)  # [Q, chunk]
-    scores = tf.cond(
-      (i + 1) * chunk > tf.minimum(num_rows, size),
-      lambda: _mask(scores, start, i * chunk, num_rows),
-      lambda: scores,
-    )
-    new_values, columns = top(scores, k)
+
+    def masked() -> tf.Tensor:
+      columns = start + tf.range(tf.shape(scores)[1])
+      is_new = (columns >= i * chunk) & (columns < num_rows)
+      return tf.where(is_new[None], scores, -np.inf)
+
+    is_last = (i + 1) * chunk > tf.minimum(num_rows, size)
+    new_values, columns = top(tf.cond(is_last, masked, lambda: scores), k)
     # Earlier chunks have smaller numbers: they come first among ties.
     values, order = tf.math.top_k(tf.concat([values, new_values], axis=1), k)
     numbers = tf.concat([numbers, columns + start], axis=1)
@@ -85,47 +237,30 @@ def approximate_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _exact_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
+  def plain() -> tuple[tf.Tensor, tf.Tensor]:
+    width = scores.shape[1]
+    found = min(k, width) if width else tf.minimum(k, tf.shape(scores)[1])
+    return tuple(tf.math.top_k(scores, found))
+
+  def by_groups() -> tuple[tf.Tensor, tf.Tensor]:
+    grouped = tf.reshape(scores, [tf.shape(scores)[0], -1, GROUP])
+    _, groups = tf.math.top_k(tf.reduce_max(grouped, axis=2), k)
+    groups = tf.sort(groups, axis=1)  # In the order of rows, for ties.
+    best = tf.gather(grouped, groups, batch_dims=1)  # [Q, k, GROUP]
+    values, places = tf.math.top_k(tf.reshape(best, [-1, k * GROUP]), k)
+    groups = tf.gather(groups, places // GROUP, batch_dims=1)
+    return values, groups * GROUP + places % GROUP
+
   if scores.shape[1] is not None:
-    is_wide = scores.shape[1] > 2 * k * GROUP
-    return _top_by_groups(scores, k) if is_wide else _plain_top(scores, k)
-  return tf.cond(
-    tf.shape(scores)[1] > 2 * k * GROUP,
-    lambda: _top_by_groups(scores, k),
-    lambda: _plain_top(scores, k),
-  )
-
-
-def _plain_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
-  width = scores.shape[1]
-  found = min(k, width) if width else tf.minimum(k, tf.shape(scores)[1])
-  values, columns = tf.math.top_k(scores, found)
-  return values, columns
-
-
-def _top_by_groups(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
-  grouped = tf.reshape(scores, [tf.shape(scores)[0], -1, GROUP])
-  _, groups = tf.math.top_k(tf.reduce_max(grouped, axis=2), k)
-  groups = tf.sort(groups, axis=1)  # In the order of rows, for ties.
-  best = tf.gather(grouped, groups, batch_dims=1)  # [Q, k, GROUP]
-  values, places = tf.math.top_k(tf.reshape(best, [-1, k * GROUP]), k)
-  groups = tf.gather(groups, places // GROUP, batch_dims=1)
-  return values, groups * GROUP + places % GROUP
+    return by_groups() if scores.shape[1] > 2 * k * GROUP else plain()
+  return tf.cond(tf.shape(scores)[1] > 2 * k * GROUP, by_groups, plain)
 
 
 def _chunk_rows(num_queries: Any, size: int) -> Any:
   """Returns the number of rows scored at once, a multiple of `GROUP`."""
   most = min(_MAX_CHUNK_ROWS, size)
   if isinstance(num_queries, int):
-    wanted = _CHUNK_SCORES // max(1, num_queries) // GROUP * GROUP
+    wanted = _GRAPH_CHUNK_SCORES // max(1, num_queries) // GROUP * GROUP
     return max(GROUP, min(most, wanted))
-  wanted = _CHUNK_SCORES // tf.maximum(num_queries, 1) // GROUP * GROUP
+  wanted = _GRAPH_CHUNK_SCORES // tf.maximum(num_queries, 1) // GROUP * GROUP
   return tf.clip_by_value(wanted, GROUP, most)
-
-
-def _mask(
-  scores: tf.Tensor, start: tf.Tensor, first: tf.Tensor, end: Any
-) -> tf.Tensor:
-  """Sets scores outside of rows [first, end) to -inf; column 0 is `start`."""
-  numbers = start + tf.range(tf.shape(scores)[1])
-  is_valid = (numbers >= first) & (numbers < end)
-  return tf.where(is_valid[None], scores, -np.inf)

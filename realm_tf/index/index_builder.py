@@ -1,6 +1,11 @@
-"""Embeds a corpus with a model's parameters and writes an index version."""
+"""Embeds a corpus with a model's parameters and writes an index version.
 
-from collections.abc import Callable, Sequence
+Blocks with the same hash of title and body have the same embedding in any
+corpus, as long as the embedder's parameters are the same. Only new blocks are
+embedded; others come from an older index version.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 import functools
 import os
 import time
@@ -13,22 +18,85 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
-from realm_tf.index import block_embeddings
-from realm_tf.index import embed_backend
+from realm_tf.index import embedding
 from realm_tf.index import embedding_shards
-from realm_tf.index import held_out_queries
-from realm_tf.index import index_plan
 from realm_tf.index import model_files
-from realm_tf.index import query_embeddings
-from realm_tf.index import reuse
 from realm_tf.index import searchers
 from realm_tf.index import storage
+from realm_tf.index import tuning
 from realm_tf.index import version_work
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.records import whole_blocks
 from realm_tf.rundir import versions
+
+# Fields of a plan that determine the embedding of a block.
+_SAME = (
+  'embedder_fingerprint',
+  'block_tokens',
+  'title_tokens',
+  'embed_dtype',
+  'storage_dtype',
+)
+
+
+class Base:
+  """An older version; UserError if damaged, or embedded differently.
+
+  `hashes` are the hashes of the new version's blocks, uint64 [N].
+  """
+
+  def __init__(self, path: str, plan: storage.Plan, hashes: np.ndarray):
+    manifest = storage.read_manifest(path)
+    for name in _SAME:
+      expected, found = str(getattr(plan, name)), str(manifest[name])
+      if found != expected:
+        raise errors.UserError(
+          'A reused index must have been embedded in the same way. Found '
+          f'{name} {found[:12]} in {path}, and {expected[:12]} here. Build the '
+          'index without it.'
+        )
+    versions.verify(path)
+    self._embeddings = storage.read_embeddings(path, manifest)
+    known = np.asarray(storage.read_hashes(path, manifest))
+    # Each block's row in the older version, or -1, int64 [N].
+    self._rows = block_table.find_hashes(np.asarray(hashes), known)
+
+  def embed(
+    self,
+    embed_new: version_work.EmbedRows,
+    block_ids: np.ndarray,
+    progress: Callable[[int], None],
+  ) -> np.ndarray:
+    """Returns embeddings of blocks, float32 [n, D]; embeds only unknown blocks.
+
+    Args:
+      embed_new: Embeds unknown blocks.
+      block_ids: int64 [n].
+      progress: Called with the number of reused or newly embedded blocks.
+    """
+    rows = self._rows[block_ids]
+    is_known = rows >= 0
+    old = self._embeddings[rows[is_known]]
+    progress(len(old))
+    result = np.empty([len(block_ids), old.shape[1]], np.float32)
+    result[is_known] = old
+    if not is_known.all():
+      result[~is_known] = embed_new(block_ids[~is_known], progress)
+    return result
+
+
+def first_fit(
+  paths: Iterable[Optional[str]], plan: storage.Plan, hashes: np.ndarray
+) -> Optional[Base]:
+  """Returns the first version that fits, or None; logs why others do not."""
+  for path in filter(None, paths):
+    try:
+      return Base(path, plan, hashes)
+    except errors.UserError as error:
+      logging.info('Embeddings of %s are not reused: %s', path, error)
+  return None
 
 
 class IndexBuilder:
@@ -60,7 +128,7 @@ class IndexBuilder:
       with (strategy or tf.distribute.get_strategy()).scope():
         model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
     self._model = model
-    self._open_embed = embed_backend.opener(
+    self._open_embed = embedding.opener(
       model, special_ids, config.index, strategy
     )
 
@@ -116,10 +184,7 @@ class IndexBuilder:
     version, plan = self._begin(step, index_root)
     if versions.is_complete(version.path):
       return version
-    if embeddings is None:
-      embed_rows = self._embedding(index_root, plan, base, fits)
-    else:
-      embed_rows = functools.partial(_take_rows, embeddings)
+    embed_rows = self._embedding(index_root, plan, base, fits, embeddings)
     work = version_work.VersionWork(version, plan, job)
     if not work.run(
       embed_rows, functools.partial(self._complete, version, plan)
@@ -156,57 +221,67 @@ class IndexBuilder:
     """
     model_files.load_version(self._model, version.path)
     plan = self._plan()
-    if index_plan.read(version.path) != plan:
+    if storage.read_plan(version.path) != plan:
       raise errors.UserError(
         f'All workers must embed by the plan of {version.path}. Found {plan} '
         'on this one. Give every worker the same files, and --set what differs.'
       )
     root = os.path.dirname(version.path)
-    embed_rows = self._embedding(root, plan, base, fits=True)
+    embed_rows = self._embedding(root, plan, base)
     work = version_work.VersionWork(version, plan)
     return functools.partial(work.make_shard, embed_rows=embed_rows)
 
   def _load(self, params: versions.Version) -> None:
-    if index_plan.read(params.path) is None:
+    if storage.read_plan(params.path) is None:
       versions.verify(params.path)
     model_files.load_version(self._model, params.path)
 
-  def _plan(self) -> index_plan.Plan:
-    return index_plan.make(
+  def _plan(self) -> storage.Plan:
+    return storage.make_plan(
       self.config, self._model, self.corpus_fingerprint, self._table.num_blocks
     )
 
   def _begin(
     self, step: int, index_root: str
-  ) -> tuple[versions.Version, index_plan.Plan]:
+  ) -> tuple[versions.Version, storage.Plan]:
     plan = self._plan()
     version = versions.Version(step, versions.version_path(index_root, step))
     if versions.is_complete(version.path):
       storage.check_same(version.path, plan)
     else:
-      index_plan.start(version.path, plan, self._model)
+      storage.begin(version.path, plan, self._model)
     return version, plan
 
   def _embedding(
     self,
     index_root: str,
-    plan: index_plan.Plan,
+    plan: storage.Plan,
     base: Optional[str],
-    fits: bool,
+    fits: bool = True,
+    embeddings: Optional[np.ndarray] = None,
   ) -> version_work.EmbedRows:
-    """Returns a function that embeds blocks or reuses their embeddings."""
+    """Returns a function that embeds blocks or takes their embeddings."""
+    if embeddings is not None:
+
+      def take(ids: np.ndarray, progress: Callable[[int], None]) -> np.ndarray:
+        progress(len(ids))
+        rows = embeddings[int(ids[0]) : int(ids[-1]) + 1]
+        return np.asarray(rows, np.float32)
+
+      return take
+    hashes = self._table.hashes
     if base is not None and fits:
-      known: Optional[reuse.Base] = reuse.Base(base, plan)
+      known: Optional[Base] = Base(base, plan, hashes)
     else:
       newest = versions.newest(index_root)
-      known = reuse.first_fit([base, newest and newest.path], plan)
+      known = first_fit([base, newest and newest.path], plan, hashes)
     # Opened once per version: the embedder may copy the parameters.
     open_embed = functools.cache(self._open_embed)
 
     def embed(
       block_ids: np.ndarray, progress: Callable[[int], None]
     ) -> np.ndarray:
-      return block_embeddings.embed_blocks(
+      return embedding.embed_blocks(
         open_embed(),
         self._table,
         block_ids,
@@ -214,14 +289,12 @@ class IndexBuilder:
         progress=progress,
       )
 
-    if known is None:
-      return embed
-    return functools.partial(known.embed, self._table.hashes, embed)
+    return functools.partial(known.embed, embed) if known else embed
 
   def _complete(
     self,
     version: versions.Version,
-    plan: index_plan.Plan,
+    plan: storage.Plan,
     shards: Sequence[embedding_shards.Shard],
     worker_name: str,
   ) -> None:
@@ -232,10 +305,10 @@ class IndexBuilder:
     queries = None
     if not searchers.is_exact(searchers.kind(config, plan.num_blocks)):
       lengths = self.config.lengths
-      embed = query_embeddings.compile_embedding(
+      embed = embedding.compile_queries(
         self._model, lengths.query_tokens, self._special_ids
       )
-      queries = held_out_queries.sample(
+      queries = tuning.sample_queries(
         self._table, embed, lengths, self._mask_id
       )
     ks = self.config.searched_ks(plan.num_blocks)
@@ -247,14 +320,6 @@ class IndexBuilder:
       self._table.hashes,
       searchers.build(embeddings, config, queries, ks),
     )
-
-
-def _take_rows(
-  embeddings: np.ndarray, block_ids: np.ndarray, progress: Callable[[int], None]
-) -> np.ndarray:
-  rows = embeddings[int(block_ids[0]) : int(block_ids[-1]) + 1]
-  progress(len(rows))
-  return np.asarray(rows, np.float32)
 
 
 def open_builder(

@@ -20,7 +20,6 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.index import searcher
-from realm_tf.index import tuning
 from realm_tf.records import null_block
 from realm_tf.rundir import json_files
 from realm_tf.rundir import json_shapes
@@ -66,7 +65,7 @@ class MilvusSearcher(searcher.ApproximateSearcher):
     cls, embeddings: np.ndarray, config: config_lib.IndexConfig
   ) -> 'MilvusSearcher':
     """Fills a new collection with float32 [N, D]; drops it after an error."""
-    leaves, effort = tuning.untuned(config, len(embeddings))
+    leaves, effort = searcher.untuned(config, len(embeddings))
     leaves = min(leaves, _MAX_LEAVES)
     collection = f'realm_{uuid.uuid4().hex[:12]}'
     client = _connect(config.uri)

@@ -13,7 +13,6 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
-from realm_tf.index import index_plan
 from realm_tf.index import storage
 from realm_tf.modeling import config_sizes
 from realm_tf.modeling import realm_model
@@ -70,7 +69,7 @@ class OpenModel:
     """
     path = self._index_path(index_dir)
     index = storage.load(path, self.table.manifest['corpus_fingerprint'])
-    expected = index_plan.embedder_fingerprint(self.model)
+    expected = storage.embedder_fingerprint(self.model)
     if index.manifest['embedder_fingerprint'] != expected:
       raise errors.UserError(
         "An index must be embedded with the model's own parameters. Found "

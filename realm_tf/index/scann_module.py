@@ -15,7 +15,6 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.index import scann_searcher
 from realm_tf.index import searcher
-from realm_tf.index import tuning
 from realm_tf.records import null_block
 
 # The op's arguments, in order.
@@ -57,12 +56,12 @@ class ScannModule(tf.Module):
   ) -> 'ScannModule':
     """Builds a searcher over float32 [N, D]; UserError if N is too small."""
     number = len(embeddings)
-    if number < tuning.MIN_BLOCKS:
+    if number < searcher.MIN_BLOCKS:
       raise errors.UserError(
-        f'--searcher=scann must search {tuning.MIN_BLOCKS} blocks or more. '
+        f'--searcher=scann must search {searcher.MIN_BLOCKS} blocks or more. '
         f'Found {number}. Use --searcher=exact.'
       )
-    leaves, effort = tuning.untuned(config, number)
+    leaves, effort = searcher.untuned(config, number)
     builder = scann_searcher.prepare(
       scann_ops.builder, embeddings, leaves, effort
     ).reorder(min(effort.num_to_rescore, number))

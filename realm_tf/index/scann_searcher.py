@@ -1,4 +1,4 @@
-"""Approximate search by ScaNN, through its pybind API.
+"""Approximate search by ScaNN, through its pybind API, here or in a child.
 
 Partitions (Guo et al. 2020, https://arxiv.org/abs/1908.10396), a second one for
 each block (SOAR, Sun et al. 2024, https://arxiv.org/abs/2404.00774), codes of 4
@@ -6,28 +6,37 @@ bits for 2 dimensions, then rescoring. A pybind searcher's memory is freed with
 the object; the TensorFlow op's memory is not.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+import contextlib
+import json
 import math
 import os
+import struct
+import subprocess
+import sys
+import threading
 from typing import Any
+import weakref
 
 import numpy as np
-from scann.scann_ops.py import scann_ops_pybind
 
 from realm_tf import config as config_lib
-from realm_tf.index import searcher
-from realm_tf.index import tuning
+from realm_tf.index import searcher as searcher_lib
 
 _SOAR_LAMBDA = 1.5
 _MIN_SPILLING_BLOCKS = 1000  # With fewer, a second partition does not help.
 _TRAINING_BLOCKS = 250_000
 _QUERIES_PER_TASK = 256  # At most; a batch is split over threads.
+_REQUEST = struct.Struct('=qqq')  # Q, D and k; float32 [Q, D] follows.
+_READY = b'ready'  # Replies follow, each int32 and float32 [Q, k].
+# A training step on the same cores goes first, unless it waits for this search.
+_NICE = 10
 
 
-class ScannSearcher(searcher.ApproximateSearcher):
+class ScannSearcher(searcher_lib.ApproximateSearcher):
   """Tree partitioning, asymmetric hashing, then exact rescoring."""
 
-  def __init__(self, handle: Any, num_leaves: int, effort: searcher.Effort):
+  def __init__(self, handle: Any, num_leaves: int, effort: searcher_lib.Effort):
     self._handle = handle
     self.num_leaves = num_leaves
     self.effort = effort
@@ -36,12 +45,14 @@ class ScannSearcher(searcher.ApproximateSearcher):
   def build(
     cls, embeddings: np.ndarray, config: config_lib.IndexConfig
   ) -> 'ScannSearcher':
-    """Builds a searcher over float32 [N, D], N >= `tuning.MIN_BLOCKS`.
+    """Builds a searcher over float32 [N, D], N >= `searcher_lib.MIN_BLOCKS`.
 
     Memory-mapped embeddings are copied only once, by ScaNN.
     """
+    from scann.scann_ops.py import scann_ops_pybind
+
     num_blocks = len(embeddings)
-    leaves, effort = tuning.untuned(config, num_blocks)
+    leaves, effort = searcher_lib.untuned(config, num_blocks)
     builder = prepare(
       scann_ops_pybind.builder,
       embeddings,
@@ -49,15 +60,16 @@ class ScannSearcher(searcher.ApproximateSearcher):
       effort,
       soar_lambda=_SOAR_LAMBDA if num_blocks >= _MIN_SPILLING_BLOCKS else None,
     )
-    if config.vectors == 'memory':
-      builder = builder.reorder(min(effort.num_to_rescore, num_blocks))
+    builder = builder.reorder(min(effort.num_to_rescore, num_blocks))
     return cls(builder.build(), leaves, effort)
 
   @classmethod
   def load(
-    cls, directory: str, num_leaves: int, effort: searcher.Effort
+    cls, directory: str, num_leaves: int, effort: searcher_lib.Effort
   ) -> 'ScannSearcher':
     """Loads the files that `save` wrote into a local directory."""
+    from scann.scann_ops.py import scann_ops_pybind
+
     with open(os.path.join(directory, 'scann_assets.pbtxt')) as file:
       assets = file.read()
     # `load_searcher` might unpickle a file.
@@ -70,7 +82,7 @@ class ScannSearcher(searcher.ApproximateSearcher):
     """Writes the searcher into a local directory, which can be moved."""
     self._handle.serialize(directory, relative_path=True)
 
-  def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
+  def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
     queries = np.ascontiguousarray(queries, np.float32)
     options = {
       'final_num_neighbors': k,
@@ -79,20 +91,22 @@ class ScannSearcher(searcher.ApproximateSearcher):
     }
     if len(queries) == 1:  # No threads to wake.
       ids, scores = self._handle.search(queries[0], **options)
-      return searcher.fill(searcher.mark_missing(ids[None], scores[None]), k)
+      return searcher_lib.fill(
+        searcher_lib.mark_missing(ids[None], scores[None]), k
+      )
     share = math.ceil(len(queries) / (os.cpu_count() or 1))
     ids, scores = self._handle.search_batched_parallel(
       queries, batch_size=min(_QUERIES_PER_TASK, share), **options
     )
     # ScaNN pads missing hits with id 0 and a score of NaN.
-    return searcher.mark_missing(ids, scores)
+    return searcher_lib.mark_missing(ids, scores)
 
 
 def prepare(
   make_builder: Callable[..., Any],
   embeddings: np.ndarray,
   leaves: int,
-  effort: searcher.Effort,
+  effort: searcher_lib.Effort,
   **tree_options: Any,
 ) -> Any:
   """Returns a configured ScaNN builder, without rescoring."""
@@ -111,3 +125,103 @@ def prepare(
   builder = builder.score_ah(2, anisotropic_quantization_threshold=0.2)
   builder.set_n_training_threads(os.cpu_count())
   return builder
+
+
+class ScannProcess:
+  """A searcher in a child process, as the parent sees it; made by `load`.
+
+  ScaNN holds Python's lock while it loads: two seconds per million blocks, half
+  a minute for the paper's index. Loaded in a thread, it would stop training for
+  that time. The child ends, and frees its memory, when its searcher is garbage
+  or the parent ends.
+  """
+
+  def __init__(self, process: subprocess.Popen):
+    self._process = process
+    self._requests: Any = process.stdin
+    self._replies: Any = process.stdout
+    self._lock = threading.Lock()  # Replies come in the order of requests.
+    weakref.finalize(self, _end, process)
+
+  @classmethod
+  def load(
+    cls,
+    directory: str,
+    num_leaves: int,
+    efforts: Mapping[int, searcher_lib.Effort],
+  ) -> 'ScannProcess':
+    """Starts a child that loads what `ScannSearcher.save` wrote.
+
+    A failure is an OSError; the child's stderr has the reason.
+    """
+    process = subprocess.Popen(
+      [sys.executable, '-m', __name__, directory, str(num_leaves)]
+      + [json.dumps(list(efforts.items()))],
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+      start_new_session=True,  # Ctrl-C is for the parent.
+    )
+    searcher = cls(process)
+    if searcher._replies.read(len(_READY)) != _READY:
+      _end(process)
+      raise OSError(
+        f'A process could not load {directory}; it ended with code '
+        f'{process.returncode}.'
+      )
+    return searcher
+
+  def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
+    """Returns the top `k` of each query; OSError if the child has ended."""
+    queries = np.ascontiguousarray(queries, np.float32)
+    with self._lock:
+      self._requests.write(_REQUEST.pack(*queries.shape, k))
+      self._requests.write(queries.tobytes())
+      self._requests.flush()
+      return searcher_lib.Neighbors(
+        *(self._read([len(queries), k], dtype) for dtype in ('=i4', '=f4'))
+      )
+
+  def _read(self, shape: list[int], dtype: str) -> np.ndarray:
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    data = self._replies.read(size)
+    if len(data) < size:
+      raise OSError(
+        f'The process of a searcher ended with code {self._process.wait()}.'
+      )
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def _end(process: Any) -> None:
+  with contextlib.suppress(OSError):  # A dead child leaves requests unread.
+    process.stdin.close()  # The child ends at the end of its input.
+  process.stdout.close()
+  process.wait()
+
+
+def _serve(directory: str, num_leaves: str, efforts_json: str) -> None:
+  """Answers requests until the parent closes the pipe."""
+  os.nice(_NICE)
+  # ScaNN would import TensorFlow, which costs seconds and memory.
+  sys.modules['tensorflow'] = None
+  requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), 'wb')
+  os.dup2(2, 1)  # Keeps libraries' prints out of the replies.
+  efforts = {k: searcher_lib.Effort(*e) for k, e in json.loads(efforts_json)}
+  loaded = ScannSearcher.load(
+    directory, int(num_leaves), next(iter(efforts.values()))
+  )
+  searcher = searcher_lib.TunedSearcher(loaded, efforts)
+  replies.write(_READY)
+  replies.flush()
+  while header := requests.read(_REQUEST.size):
+    num_queries, size, k = _REQUEST.unpack(header)
+    data = requests.read(4 * num_queries * size)
+    queries = np.frombuffer(data, np.float32).reshape([num_queries, size])
+    found = searcher_lib.fill(searcher.search(queries, k), k)
+    replies.write(np.ascontiguousarray(found.block_ids, '=i4').tobytes())
+    replies.write(np.ascontiguousarray(found.scores, '=f4').tobytes())
+    replies.flush()
+
+
+if __name__ == '__main__':
+  _serve(*sys.argv[1:])

@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping
 import copy
+import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from realm_tf import config as config_lib
 from realm_tf.records import null_block
+
+MIN_BLOCKS = 16  # The fewest points to train a codebook of 4 bits on.
 
 
 class Neighbors(NamedTuple):
@@ -61,24 +65,30 @@ class TunedSearcher:
   def __init__(
     self, searcher: ApproximateSearcher, efforts: Mapping[int, Effort]
   ):
+    self._searcher = searcher
     self.efforts = dict(sorted(efforts.items()))
-    # Kept because faiss' searcher caches parameters for its effort.
-    self._searchers = {
-      k: searcher.with_effort(effort) for k, effort in self.efforts.items()
-    }
 
   def at(self, k: int) -> ApproximateSearcher:
     """Returns the searcher with the effort for `k` blocks."""
-    largest = max(self._searchers)
-    return self._searchers[
-      min((tuned for tuned in self._searchers if tuned >= k), default=largest)
-    ]
+    enough = (tuned for tuned in self.efforts if tuned >= k)
+    tuned = next(enough, max(self.efforts))
+    return self._searcher.with_effort(self.efforts[tuned])
 
   def search(self, queries: np.ndarray, k: int) -> Neighbors:
     return self.at(k).search(queries, k)
 
   def save(self, directory: str) -> None:
-    self.at(1).save(directory)
+    self._searcher.save(directory)
+
+
+def untuned(
+  config: config_lib.IndexConfig, num_blocks: int
+) -> tuple[int, Effort]:
+  """Returns the config's number of leaves and effort."""
+  leaves = config.num_leaves or max(1, round(math.sqrt(num_blocks)))
+  leaves = min(leaves, num_blocks)
+  to_search = max(1, math.ceil(leaves * config.leaves_to_search_fraction))
+  return leaves, Effort(to_search, config.num_to_rescore)
 
 
 def nothing(num_queries: int, k: int) -> Neighbors:

@@ -10,14 +10,13 @@ import os
 import tempfile
 from typing import Any, NamedTuple, Optional
 
+from absl import logging
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.index import brute_force
-from realm_tf.index import disk_rescoring
-from realm_tf.index import scann_process
+from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import tuning
 from realm_tf.rundir import json_shapes
@@ -33,9 +32,10 @@ _EFFORT = {
 # The field 'searcher' of an index's manifest.
 SHAPE = json_shapes.object_of(
   {
-    'kind': json_shapes.one_of(*_EXACT_KINDS, 'scann', 'faiss', 'milvus'),
+    'kind': json_shapes.one_of(*_EXACT_KINDS, 'scann', 'milvus'),
     'num_leaves': json_shapes.optional(json_shapes.count(1)),
-    'vectors': json_shapes.optional(json_shapes.one_of('disk')),
+    # Until 0.6, 'disk': without rescoring, such an index would find less.
+    'vectors': json_shapes.Shape('left out', lambda value: False, True),
     'dtype': json_shapes.optional(json_shapes.one_of('float32', 'bfloat16')),
     'efforts': json_shapes.optional(
       json_shapes.list_of(json_shapes.object_of(_EFFORT))
@@ -58,7 +58,7 @@ def kind(config: config_lib.IndexConfig, num_blocks: int) -> str:
   """
   if is_exact(config.searcher):
     return config.searcher
-  if num_blocks < tuning.MIN_BLOCKS:
+  if num_blocks < searcher_lib.MIN_BLOCKS:
     return 'brute_force'
   if config.searcher == 'auto':
     return 'brute_force' if num_blocks < config.exact_below_blocks else 'scann'
@@ -84,21 +84,14 @@ def build(
       of 0, the config sets the effort.
     ks: Numbers of blocks that jobs search for.
   """
-  chosen = kind(config, len(embeddings))
-  if is_exact(chosen):
-    settings: dict[str, Any] = {'kind': chosen}
-    if chosen == 'device' and config.storage_dtype == 'bfloat16':
+  settings: dict[str, Any] = {'kind': kind(config, len(embeddings))}
+  if is_exact(settings['kind']):
+    if settings['kind'] == 'device' and config.storage_dtype == 'bfloat16':
       settings['dtype'] = 'bfloat16'  # The dtype on disk.
     return Built(_exact(settings, embeddings), settings)
-  searcher = _adapter(chosen).build(embeddings, config)
-  settings = {
-    'kind': chosen,
-    'num_leaves': searcher.num_leaves,
-    'efforts': [{'k': _TOP, **searcher.effort._asdict()}],
-  }
-  if config.vectors == 'disk' and chosen != 'milvus':
-    settings['vectors'] = 'disk'
-    searcher = disk_rescoring.DiskRescorer(searcher, embeddings)
+  searcher = _adapter(settings['kind']).build(embeddings, config)
+  settings['num_leaves'] = searcher.num_leaves
+  settings['efforts'] = [{'k': _TOP, **searcher.effort._asdict()}]
   built = Built(searcher, settings)
   if queries is None or not len(queries):
     return built
@@ -120,19 +113,25 @@ def tune(
     ks: Numbers of blocks that jobs search for; each gets its effort.
   """
   searcher: Any = built.searcher
-  num_blocks = len(embeddings)
+  num_blocks, target = len(embeddings), config.recall_target
   ks = sorted({min(k, num_blocks) for k in ks})
-  exact = brute_force.BruteForceSearcher(embeddings)
+  exact = exact_search.BruteForceSearcher(embeddings)
   expected_ids = exact.search(queries, ks[-1]).block_ids
-  target = config.recall_target
-  choices = tuning.tune(searcher, num_blocks, queries, expected_ids, ks, target)
-  efforts = {k: choice.effort for k, choice in choices.items()}
+  rows, efforts, leaves = [], {}, 1
+  for k in ks:
+    candidates = [searcher.effort]
+    if target:
+      # A larger k needs at least the leaves of a smaller k.
+      candidates = tuning.efforts(searcher.num_leaves, num_blocks, k, leaves)
+    chosen, recall = tuning.choose(
+      searcher, candidates, queries, expected_ids[:, :k], target
+    )
+    logging.info('Recall@%d is %.4f at %s.', k, recall, chosen)
+    efforts[k], leaves = chosen, chosen.leaves_to_search
+    rows.append({'k': k, **chosen._asdict(), 'measured': recall})
   settings = {
     **built.settings,
-    'efforts': [
-      {'k': k, **choice.effort._asdict(), 'measured': choice.recall}
-      for k, choice in choices.items()
-    ],
+    'efforts': rows,
     'recall': {'target': target, 'num_queries': len(queries)},
   }
   return Built(searcher_lib.TunedSearcher(searcher, efforts), settings)
@@ -143,7 +142,7 @@ def save(searcher: searcher_lib.Searcher, directory: str) -> bool:
   if not hasattr(searcher, 'save'):
     return False
   tf.io.gfile.makedirs(directory)
-  if not _is_remote(directory):
+  if '://' not in directory:
     searcher.save(directory)
     return True
   with tempfile.TemporaryDirectory() as local:
@@ -168,18 +167,27 @@ def load(
   """
   if is_exact(settings['kind']):
     return _exact(settings, embeddings)
-  efforts = _efforts(settings, directory)
-  leaves = settings['num_leaves']
-  on_disk = settings.get('vectors') == 'disk'
+  rows, leaves = settings.get('efforts'), settings.get('num_leaves')
+  if not rows or not leaves:
+    raise errors.UserError(
+      f"'searcher' in the manifest of {os.path.dirname(directory)} must have "
+      f"'num_leaves' and 'efforts'. Found {sorted(settings)}. Build the index "
+      'again with bin.build_index.'
+    )
+  efforts = {
+    row['k']: searcher_lib.Effort(
+      row['leaves_to_search'], row['num_to_rescore']
+    )
+    for row in rows
+  }
   with _local(directory) as path:
-    # With vectors on disk, ScaNN loads fast enough for a thread.
-    if own_process and settings['kind'] == 'scann' and not on_disk:
-      return scann_process.ScannProcess.load(path, leaves, efforts)
+    if own_process and settings['kind'] == 'scann':
+      from realm_tf.index import scann_searcher
+
+      return scann_searcher.ScannProcess.load(path, leaves, efforts)
     searcher = _adapter(settings['kind']).load(
       path, leaves, next(iter(efforts.values()))
     )
-  if on_disk:
-    searcher = disk_rescoring.DiskRescorer(searcher, embeddings)
   return searcher_lib.TunedSearcher(searcher, efforts)
 
 
@@ -197,58 +205,31 @@ def release(settings: dict[str, Any], directory: str) -> None:
       _adapter('milvus').drop(path)
 
 
-def _efforts(
-  settings: dict[str, Any], directory: str
-) -> dict[int, searcher_lib.Effort]:
-  rows = settings.get('efforts')
-  if not rows or 'num_leaves' not in settings:
-    raise errors.UserError(
-      f"'searcher' in the manifest of {os.path.dirname(directory)} must have "
-      f"'num_leaves' and 'efforts'. Found {sorted(settings)}. Build the index "
-      'again with bin.build_index.'
-    )
-  return {
-    row['k']: searcher_lib.Effort(
-      row['leaves_to_search'], row['num_to_rescore']
-    )
-    for row in rows
-  }
-
-
 def _exact(
   settings: dict[str, Any], embeddings: np.ndarray
 ) -> searcher_lib.Searcher:
   if settings['kind'] == 'brute_force':
-    return brute_force.BruteForceSearcher(embeddings)
-  from realm_tf.index import device_searcher
-
-  return device_searcher.DeviceSearcher(
+    return exact_search.BruteForceSearcher(embeddings)
+  return exact_search.DeviceSearcher(
     embeddings, settings.get('dtype', 'float32')
   )
 
 
 def _adapter(chosen: str) -> Any:
+  """Returns the class of an approximate searcher; imports its library."""
   if chosen == 'scann':
     from realm_tf.index import scann_searcher
 
     return scann_searcher.ScannSearcher
-  if chosen == 'milvus':
-    from realm_tf.index import milvus_searcher
+  from realm_tf.index import milvus_searcher
 
-    return milvus_searcher.MilvusSearcher
-  from realm_tf.index import faiss_searcher
-
-  return faiss_searcher.FaissSearcher
-
-
-def _is_remote(directory: str) -> bool:
-  return '://' in directory
+  return milvus_searcher.MilvusSearcher
 
 
 @contextlib.contextmanager
 def _local(directory: str) -> Iterator[str]:
   """Yields a local directory with the files of `directory`."""
-  if not _is_remote(directory):
+  if '://' not in directory:
     yield directory
     return
   with tempfile.TemporaryDirectory() as local:

@@ -3,9 +3,14 @@
 Recall@k is the share of the exact top k blocks among the k found, as in the
 benchmark of Aumueller et al. 2018 (https://arxiv.org/abs/1807.05614). No time
 is measured: the same index and queries give the same effort on any machine.
+
+The queries are sentences of the blocks in which a random span is masked, as in
+pre-training (Section 3.4). Searching for unmasked sentences is easier than any
+real query.
 """
 
 from collections.abc import Sequence
+import functools
 import math
 from typing import NamedTuple
 
@@ -13,7 +18,11 @@ from absl import logging
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.index import embedding
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.records import block_table
+from realm_tf.records import masking as masking_lib
+from realm_tf.records import sampling
 
 _LEAVES_RATIO = 1.25  # Between numbers of leaves to try.
 # Multiples of k to rescore, up to max(_MOST_RESCORED, _MOST_MULTIPLE * k)
@@ -21,9 +30,10 @@ _LEAVES_RATIO = 1.25  # Between numbers of leaves to try.
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _MOST_RESCORED = 640
 _MOST_MULTIPLE = 16
-MIN_BLOCKS = 16  # The fewest points to train a codebook of 4 bits on.
 # Blocks scored by codes in the time of rescoring one block.
 _BLOCKS_PER_RESCORE = 40
+_BATCH = 64
+_NUM_QUERIES = 512
 
 
 class Choice(NamedTuple):
@@ -31,51 +41,6 @@ class Choice(NamedTuple):
 
   effort: searcher_lib.Effort
   recall: float  # Measured, in [0, 1].
-  num_tried: int  # Efforts that were measured.
-
-
-def untuned(
-  config: config_lib.IndexConfig, num_blocks: int
-) -> tuple[int, searcher_lib.Effort]:
-  """Returns the config's number of leaves and effort."""
-  leaves = config.num_leaves or max(1, round(math.sqrt(num_blocks)))
-  leaves = min(leaves, num_blocks)
-  to_search = max(1, math.ceil(leaves * config.leaves_to_search_fraction))
-  return leaves, searcher_lib.Effort(to_search, config.num_to_rescore)
-
-
-def tune(
-  searcher: searcher_lib.ApproximateSearcher,
-  num_blocks: int,
-  queries: np.ndarray,
-  expected_ids: np.ndarray,
-  ks: Sequence[int],
-  target: float,
-) -> dict[int, Choice]:
-  """Returns the effort for each of `ks`, ascending.
-
-  Args:
-    queries: float32 [Q, D], held out.
-    expected_ids: Exact top blocks of the queries, [Q, the largest k].
-    target: Recall to reach; 0 only measures the searcher's own effort.
-  """
-  choices, leaves = {}, 1
-  for k in ks:
-    candidates = [searcher.effort]
-    if target:
-      # A larger k needs at least the leaves of a smaller k.
-      candidates = efforts(searcher.num_leaves, num_blocks, k, leaves)
-    choice = choose(searcher, candidates, queries, expected_ids[:, :k], target)
-    choices[k], leaves = choice, choice.effort.leaves_to_search
-    logging.info(
-      'Recall@%d is %.4f at %s, of %d leaves; %d efforts were measured.',
-      k,
-      choice.recall,
-      choice.effort,
-      searcher.num_leaves,
-      choice.num_tried,
-    )
-  return choices
 
 
 def recall(found_ids: np.ndarray, expected_ids: np.ndarray) -> float:
@@ -99,19 +64,23 @@ def efforts(
   Args:
     min_leaves: Fewest leaves to try: the number that a smaller k needs.
   """
-  leaves = [number for number in _geometric(num_leaves) if number >= min_leaves]
+  leaves, number = [num_leaves], 1
+  while number < num_leaves:
+    leaves.append(number)
+    number = max(number + 1, math.floor(number * _LEAVES_RATIO))
   most = max(_MOST_RESCORED, _MOST_MULTIPLE * k)
   rescores = {min(k * times, most, num_blocks) for times in _MULTIPLES}
-  blocks_per_leaf = num_blocks / num_leaves
-
-  def cost(effort: searcher_lib.Effort) -> float:
-    return (
-      effort.leaves_to_search * blocks_per_leaf
-      + effort.num_to_rescore * _BLOCKS_PER_RESCORE
-    )
-
   return sorted(
-    (searcher_lib.Effort(a, b) for a in leaves for b in rescores), key=cost
+    (
+      searcher_lib.Effort(visited, rescored)
+      for visited in sorted(leaves)
+      for rescored in rescores
+      if visited >= min_leaves
+    ),
+    key=lambda effort: (
+      effort.leaves_to_search * (num_blocks / num_leaves)
+      + effort.num_to_rescore * _BLOCKS_PER_RESCORE
+    ),
   )
 
 
@@ -132,43 +101,56 @@ def choose(
     expected_ids: Exact top k blocks of the queries, [Q, k].
     target: Recall@k, in [0, 1].
   """
-  thorough = max(effort.num_to_rescore for effort in candidates)
-  # Leaves -> whether rescoring the most hits reaches the target.
-  within_reach: dict[int, bool] = {}
-  num_tried = 0
+  k = expected_ids.shape[1]
+  most = max(effort.num_to_rescore for effort in candidates)
 
+  @functools.cache
   def measure(effort: searcher_lib.Effort) -> float:
-    nonlocal num_tried
-    num_tried += 1
-    found = searcher.with_effort(effort).search(queries, expected_ids.shape[1])
+    found = searcher.with_effort(effort).search(queries, k)
     return recall(found.block_ids, expected_ids)
 
   for effort in candidates:
-    leaves = effort.leaves_to_search
-    if leaves not in within_reach:
-      most = searcher_lib.Effort(leaves, thorough)
-      within_reach[leaves] = measure(most) >= target
-    if within_reach[leaves]:
-      measured = measure(effort)
-      if measured >= target:
-        return Choice(effort, measured, num_tried)
+    # Leaves that miss the target with all their hits need no further trial.
+    is_within_reach = measure(effort._replace(num_to_rescore=most)) >= target
+    if is_within_reach and measure(effort) >= target:
+      return Choice(effort, measure(effort))
   effort = max(candidates)
-  measured = measure(effort)
   logging.warning(
     'Recall@%d is %.4f at %s, the most thorough search; the target is %.4f. '
     'More leaves may help.',
-    expected_ids.shape[1],
-    measured,
+    k,
+    measure(effort),
     effort,
     target,
   )
-  return Choice(effort, measured, num_tried)
+  return Choice(effort, measure(effort))
 
 
-def _geometric(largest: int) -> list[int]:
-  """Returns integers from 1 to `largest`, in steps of about a quarter."""
-  result, number = [], 1
-  while number < largest:
-    result.append(number)
-    number = max(number + 1, math.floor(number * _LEAVES_RATIO))
-  return [*result, largest]
+def sample_queries(
+  table: block_table.BlockTable,
+  embed: embedding.QueryEmbed,
+  lengths: config_lib.LengthConfig,
+  mask_id: int,
+  count: int = _NUM_QUERIES,
+) -> np.ndarray:
+  """Returns the same embedded masked sentences each time, float32 [Q, D]."""
+  rng = np.random.default_rng(0)
+  blocks = rng.integers(0, table.num_blocks, count)
+  length = lengths.query_tokens - 2
+  rows = []
+  for block in map(int, blocks):
+    row = np.zeros(0, np.int32)
+    ends = table.sentence_ends(block)
+    if len(ends):
+      which = int(rng.integers(len(ends)))
+      start, end = int(ends[which - 1]) if which else 0, int(ends[which])
+      _, body = table.gather(np.array([block]), 1, end)
+      # Cut before masking: the span must be in the sentence that is embedded.
+      row = body[0, start:end][:length].copy()
+    masked = masking_lib.mask_random_span(len(row), rng, lengths.max_masked)
+    row[masked] = mask_id
+    rows.append(row)
+  sentences = sampling.pad_rows(rows, length)
+  return np.concatenate(
+    [embed(sentences[i : i + _BATCH]) for i in range(0, count, _BATCH)]
+  )

@@ -4,23 +4,21 @@ Each shard is a task; the last task completes the version. Workers coordinate in
 a folder of the version, so a worker that starts after a crash goes on.
 """
 
-from collections.abc import Callable, Iterator
-import contextlib
+from collections.abc import Callable
 import os
 import time
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 import uuid
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf.index import embedding_shards
-from realm_tf.index import index_plan
+from realm_tf.index import storage
 from realm_tf.rundir import json_shapes
 from realm_tf.rundir import listed_files
 from realm_tf.rundir import shared_work
 from realm_tf.rundir import versions
-from realm_tf.rundir import workers
 
 # (block ids int64 [n], progress(number embedded)) -> float32 [n, D].
 EmbedRows = Callable[[np.ndarray, Callable[[int], None]], np.ndarray]
@@ -59,18 +57,18 @@ class VersionWork:
   """One worker's part in building a version."""
 
   def __init__(
-    self, version: versions.Version, plan: index_plan.Plan, job: Job = ALONE
+    self, version: versions.Version, plan: storage.Plan, job: Job = ALONE
   ):
     self._version = version
     self._plan = plan
     self._job = job
     self._directory = os.path.join(version.path, f'work-{plan.name}')
-    worker = workers.this_worker()
+    worker = shared_work.this_worker()
     self._name = worker.name
     self._tasks = shared_work.SharedWork(
       self._directory, worker, job.takeover_secs
     )
-    self._names = [_name(shard) for shard in range(plan.num_shards)]
+    self._names = [f'{shard:05d}' for shard in range(plan.num_shards)]
 
   def run(
     self,
@@ -83,16 +81,17 @@ class VersionWork:
       complete: Writes the manifest, given all shards and a unique part for
         names of files.
     """
-    path = self._version.path
+    path, job = self._version.path, self._job
+    root, step = os.path.dirname(path), self._version.step
     has_completed = False
     try:
       with self._tasks.beating():
         while not versions.is_complete(path):
-          if self._is_overtaken():
+          if job.ends_overtaken and versions.newest(root, above=step):
             return False
-          with self._claim() as task:
+          with self._tasks.claim(self._next_tasks()) as task:
             if task is None:
-              self._job.wait()
+              job.wait()
             elif task != _COMPLETE:
               self._embed(task, embed_rows)
             else:
@@ -106,18 +105,18 @@ class VersionWork:
         raise
     return True
 
-  def _claim(self) -> contextlib.AbstractContextManager[Optional[str]]:
-    """Returns a claim of a shard, or of the last task once all are done."""
-    is_embedded = self._tasks.num_done(self._names) == len(self._names)
-    order = _order(len(self._names), self._job.number, self._job.num_workers)
-    return self._tasks.claim([_COMPLETE] if is_embedded else map(_name, order))
+  def _next_tasks(self) -> list[str]:
+    """Returns this worker's shards, then the others' in reverse; or the last.
 
-  def _is_overtaken(self) -> bool:
-    version = self._version
-    root = os.path.dirname(version.path)
-    return self._job.ends_overtaken and bool(
-      versions.newest(root, above=version.step)
-    )
+    Fast workers thus help slow ones from the end, and rarely choose the same
+    shard.
+    """
+    if self._tasks.num_done(self._names) == len(self._names):
+      return [_COMPLETE]
+    number, num_workers = self._job.number, self._job.num_workers
+    own = range(number, len(self._names), num_workers)
+    others = (i for i in reversed(range(len(self._names))) if i not in own)
+    return [self._names[shard] for shard in (*own, *others)]
 
   def make_shard(self, shard: int, embed_rows: EmbedRows) -> None:
     """Embeds a shard unless it is done, for a caller that distributes shards.
@@ -125,8 +124,8 @@ class VersionWork:
     No claim is taken, so a retry does not wait for a dead worker. If two
     workers make a shard, the first counts.
     """
-    if not self._tasks.num_done([_name(shard)]):
-      self._embed(_name(shard), embed_rows)
+    if not self._tasks.num_done([self._names[shard]]):
+      self._embed(self._names[shard], embed_rows)
 
   def _embed(self, task: str, embed_rows: EmbedRows) -> None:
     rows = self._plan.shard_rows(int(task))
@@ -158,18 +157,3 @@ class VersionWork:
   def _unique_name(self) -> str:
     """Returns a new part of a file name, as a worker may repeat a task."""
     return f'{self._name}-{uuid.uuid4().hex[:6]}'
-
-
-def _order(num_shards: int, number: int, num_workers: int) -> Iterator[int]:
-  """Yields this worker's shards, then the others' in reverse.
-
-  Fast workers thus help slow ones from the end, and rarely choose the same
-  shard.
-  """
-  own = range(number, num_shards, num_workers)
-  yield from own
-  yield from (i for i in reversed(range(num_shards)) if i not in own)
-
-
-def _name(shard: int) -> str:
-  return f'{shard:05d}'

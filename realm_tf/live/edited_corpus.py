@@ -13,9 +13,8 @@ import numpy as np
 
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
-from realm_tf.index import block_embeddings
-from realm_tf.index import brute_force
-from realm_tf.index import embed_backend
+from realm_tf.index import embedding
+from realm_tf.index import exact_search
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.live import changes as changes_lib
@@ -54,7 +53,7 @@ class EditedCorpus:
     config, special_ids = loaded.config, loaded.tokenizer.special_ids
     self._base, self._tokenizer = loaded.table, loaded.tokenizer
     self._lengths = config.lengths
-    self._embed_blocks = embed_backend.opener(
+    self._embed_blocks = embedding.opener(
       loaded.model, special_ids, config.index
     )()
     self._loaded = loaded
@@ -192,7 +191,7 @@ class EditedCorpus:
       self._search.remove(own)
 
   def _embeddings(self, block_ids: np.ndarray) -> np.ndarray:
-    return block_embeddings.embed_blocks(
+    return embedding.embed_blocks(
       self._embed_blocks,
       self._as_table,
       block_ids,
@@ -349,7 +348,7 @@ class LiveSearch:
     """Returns the best `k` of all blocks, [B, k]."""
     ids, scores = self._search_index(queries, k)
     if self._rows:
-      changed = brute_force.BruteForceSearcher(
+      changed = exact_search.BruteForceSearcher(
         self._embeddings[: len(self._rows)]
       ).search(queries, k)
       ids = np.concatenate([ids, self._ids[changed.block_ids]], axis=1)

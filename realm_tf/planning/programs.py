@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.index import block_embeddings
+from realm_tf.index import embedding
 from realm_tf.index import exact_search
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
@@ -220,16 +220,16 @@ class _Planner:
     """Embedding of blocks by a refresher on the slice, at each length."""
     dtype = self._config.index.embed_dtype
     model = self._model(realm_model.EMBEDDER)
-    embed = block_embeddings.compile_embedding(
+    embed = embedding.compile_blocks(
       model, _SPECIAL_IDS, 'bfloat16' if dtype == 'auto' else dtype
     )
     return [
       self._embedding(embed, size, length)
-      for size, length in block_embeddings.full_batches(self._lengths)
+      for size, length in embedding.full_batches(self._lengths)
     ]
 
   def _embedding(
-    self, embed: block_embeddings.Embed, size: int, length: int
+    self, embed: embedding.BlockEmbed, size: int, length: int
   ) -> lowering.Program:
     share = -(-size // self._num_cores)
     return lowering.Program(

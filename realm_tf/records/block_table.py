@@ -222,8 +222,15 @@ def _rows_of_texts(texts: Sequence[str]) -> dict[str, list[int]]:
 
 
 def find_hashes(keys: np.ndarray, hashes: np.ndarray) -> np.ndarray:
-  """Returns the row of each key in `hashes`, int64, or -1."""
+  """Returns the first row of each key in `hashes`, int64, or -1."""
   order = np.argsort(hashes, kind='stable')
-  places = np.searchsorted(hashes, keys, sorter=order)
-  rows = order[np.minimum(places, len(order) - 1)]
-  return np.where(hashes[rows] == keys, rows, null_block.ID)
+  places = find_sorted(keys, hashes[order])
+  return np.append(order, null_block.ID)[places]
+
+
+def find_sorted(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
+  """Returns the place of each key in `known`, ascending, int64, or -1."""
+  if not len(known):
+    return np.full(len(keys), -1, np.int64)
+  places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+  return np.where(known[places] == keys, places, -1)

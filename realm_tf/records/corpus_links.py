@@ -115,10 +115,7 @@ def _look_up(
   hashes: np.ndarray, known: np.ndarray, values: np.ndarray
 ) -> np.ndarray:
   """Returns the value of each hash in `known`, which is sorted, or -1."""
-  if not len(known):
-    return np.full(len(hashes), -1, np.int64)
-  places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
-  return np.where(known[places] == hashes, values[places], -1)
+  return np.append(values, -1)[block_table.find_sorted(hashes, known)]
 
 
 def _keys(table: block_table.BlockTable) -> np.ndarray:

@@ -153,11 +153,8 @@ def _find_rows(
 
 def _has_all(known: np.ndarray, sentence: str) -> bool:
   """Returns whether `known`, sorted, has all hashes of a sentence."""
-  hashes = _windows(sentence)
-  if not len(known):
-    return not len(hashes)
-  places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
-  return bool((known[places] == hashes).all())
+  places = block_table.find_sorted(_windows(sentence), known)
+  return bool((places >= 0).all())
 
 
 def _windows(text: str) -> np.ndarray:

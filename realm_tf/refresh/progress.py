@@ -65,16 +65,14 @@ class Progress:
       rate,
       left,
     )
-    if self._summary_dir:
-      try:
-        self._write_summary(rate, done / total)
-      except tf.errors.OpError as error:  # A full disk stops no refresh.
-        logging.warning('Could not write to %s: %s', self._summary_dir, error)
-
-  def _write_summary(self, rate: float, share: float) -> None:
-    if self._writer is None:
-      self._writer = tf.summary.create_file_writer(self._summary_dir)
-    with self._writer.as_default(step=self._num_embedded):
-      tf.summary.scalar('refresh/blocks_per_second', rate)
-      tf.summary.scalar('refresh/share_embedded', share)
-    self._writer.flush()
+    if not self._summary_dir:
+      return
+    try:
+      if self._writer is None:
+        self._writer = tf.summary.create_file_writer(self._summary_dir)
+      with self._writer.as_default(step=self._num_embedded):
+        tf.summary.scalar('refresh/blocks_per_second', rate)
+        tf.summary.scalar('refresh/share_embedded', done / total)
+      self._writer.flush()
+    except tf.errors.OpError as error:  # A full disk stops no refresh.
+      logging.warning('Could not write to %s: %s', self._summary_dir, error)

@@ -12,7 +12,7 @@ from absl import logging
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.index import index_plan
+from realm_tf.index import storage
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 
@@ -40,7 +40,7 @@ class RunDirectory:
   def unfinished_index(self) -> Optional[versions.Version]:
     """Returns the newest begun index version; None if a newer is complete."""
     root = layout.index_root(self.path)
-    return index_plan.find_unfinished(root, self.corpus_fingerprint)
+    return storage.find_unfinished(root, self.corpus_fingerprint)
 
   def is_training_done(self) -> bool:
     return self.once or tf.io.gfile.exists(layout.done_file(self.path))

@@ -9,7 +9,7 @@ import numpy as np
 import Stemmer
 
 from realm_tf import errors
-from realm_tf.index import largest
+from realm_tf.index import exact_search
 from realm_tf.index import searcher
 from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
@@ -42,7 +42,7 @@ class Bm25Retriever:
     found = [searcher.nothing(0, min(k, self._num_blocks))]
     for words in self._tokenize(queries.texts, return_ids=False):
       scores = self._scores(words)[None]
-      found.append(searcher.mark_missing(*largest.of_rows(scores, k)))
+      found.append(searcher.mark_missing(*exact_search.largest(scores, k)))
     joined = searcher.Neighbors(*map(np.concatenate, zip(*found)))
     return searcher.fill(joined, k)
 

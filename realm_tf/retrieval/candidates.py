@@ -1,9 +1,15 @@
 """Neighbours of a query -> its K candidates: null block and best others."""
 
+from collections.abc import Mapping
+from typing import Optional
+
 import numpy as np
 
 from realm_tf.records import answer_spans
+from realm_tf.records import block_table
 from realm_tf.records import null_block
+
+SPARE_HITS = 2  # Extra hits: they replace the own block and repeated ones.
 
 
 def select(
@@ -62,19 +68,37 @@ def have_span(
     gold_ids: Masked wordpieces, int32 [B, M], zeros after them.
     positions: Positions of the masks in the query, int32 [B, M], ascending.
   """
-  return np.stack(
-    [
-      np.all([answer_spans.contain(bodies, [s]) for s in _spans(*masked)], 0)
-      for bodies, *masked in zip(body_ids, gold_ids, positions, strict=True)
-    ]
-  )
+  result = []
+  for bodies, ids, places in zip(body_ids, gold_ids, positions, strict=True):
+    number = np.count_nonzero(ids)
+    ends = np.flatnonzero(np.diff(places[:number]) != 1) + 1
+    spans = np.split(ids[:number], ends)  # A run of masks each.
+    has_span = [answer_spans.contain(bodies, [span]) for span in spans]
+    result.append(np.all(has_span, axis=0))
+  return np.stack(result)
 
 
-def _spans(gold_ids: np.ndarray, positions: np.ndarray) -> list[np.ndarray]:
-  """Returns the wordpieces of each run of masks, int32 [length] each."""
-  number = np.count_nonzero(gold_ids)
-  ends = np.flatnonzero(np.diff(positions[:number]) != 1) + 1
-  return np.split(gold_ids[:number], ends)
+def find_spans(
+  hits: np.ndarray,
+  batch: Mapping[str, np.ndarray],
+  table: block_table.BlockTable,
+  depth: int,
+  block_tokens: Optional[int] = None,
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the best blocks, and whether each has the masked span, [B, depth].
+
+  A query's own block does not count.
+
+  Args:
+    hits: Block ids, best first, int [B, depth + SPARE_HITS].
+    block_tokens: Wordpieces of a block that are searched; by default all.
+  """
+  found = select(hits, batch['own_block'], depth + 1)[:, 1:]
+  if block_tokens is None:
+    block_tokens = int(table.lengths(np.maximum(found.ravel(), 0))[1].max())
+  _, bodies = table.gather(found, 1, block_tokens)
+  has_span = have_span(bodies, batch['gold_ids'], batch['masked_positions'])
+  return found, has_span
 
 
 def _repeats(ids: np.ndarray) -> np.ndarray:

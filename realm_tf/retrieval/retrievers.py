@@ -1,17 +1,20 @@
-"""--retriever -> the retriever that it names."""
+"""--retriever -> the retriever that it names, and searches of an index."""
 
 from collections.abc import Callable
 from typing import Optional
 
+import numpy as np
+import tf_keras
+
 from realm_tf import errors
 from realm_tf.config import names
+from realm_tf.index import embedding
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
-from realm_tf.retrieval import path_searcher
-from realm_tf.retrieval import retrieval_layer
 from realm_tf.retrieval import retriever
 from realm_tf.retrieval import tfidf
 
@@ -21,6 +24,66 @@ _BY_WORDS = {
   'tfidf': tfidf.over_table,
   'bm25_graph': linked_blocks.LinkedBm25.over_table,
 }
+
+
+class RetrievalLayer(tf_keras.layers.Layer):
+  """Finds the blocks of largest f(x,z), Section 3.3 of Guu et al. 2020.
+
+  The layer runs eagerly, on the host, ahead of the compiled step. It has no
+  gradient: the step computes f(x,z) of the found blocks again.
+
+  Args:
+    embed: Maps wordpieces, int32 [B, Lx], zeros after them, to float32 [B, D].
+  """
+
+  def __init__(
+    self,
+    embed: Callable[[np.ndarray], np.ndarray],
+    searcher: searcher_lib.Searcher,
+  ):
+    super().__init__()
+    self._embed, self._search = embed, searcher.search
+
+  def call(self, query_ids: np.ndarray, k: int) -> searcher_lib.Neighbors:
+    """Returns the best blocks, [B, k], of wordpieces, int32 [B, Lx]."""
+    queries = self._embed(np.asarray(query_ids))  # [B, D]
+    return searcher_lib.fill(self._search(queries, k), k)
+
+  def retrieve(
+    self, queries: retriever.Queries, k: int
+  ) -> searcher_lib.Neighbors:
+    return self(queries.ids, k)
+
+
+def over_model(
+  model: realm_model.RealmModel,
+  searcher: searcher_lib.Searcher,
+  query_tokens: int,
+  special_ids: tuple[int, int],
+  backend: str = 'tensorflow',
+) -> RetrievalLayer:
+  """Returns a layer that embeds queries with a model's current variables.
+
+  `backend` is as `IndexConfig.embed_backend`; OpenVINO copies the variables.
+  """
+  embed = embedding.compile_queries(
+    model, query_tokens, special_ids, any_size=True, backend=backend
+  )
+  return RetrievalLayer(embed, searcher)
+
+
+def over_index(
+  opened: model_files.OpenModel,
+  searcher: Optional[searcher_lib.Searcher] = None,
+) -> RetrievalLayer:
+  """Returns a layer over a model's index, or over another `searcher`."""
+  return over_model(
+    opened.model,
+    searcher or opened.index.searcher,
+    opened.config.lengths.query_tokens,
+    opened.tokenizer.special_ids,
+    opened.config.index.embed_backend,
+  )
 
 
 def open(
@@ -42,24 +105,20 @@ def open(
   if opened is None:
     raise ValueError(f'A model must be given to search with. Found {kind!r}.')
   if kind == names.MODEL:
-    return retrieval_layer.over_index(opened)
-  searcher = _along_links(kind, table, opened)
-  return retrieval_layer.over_index(opened, searcher)
-
-
-def _along_links(
-  kind: str, table: block_table.BlockTable, opened: model_files.OpenModel
-) -> searcher_lib.Searcher:
-  linked = linked_blocks.LinkedBlocks.over_table(table)
+    return over_index(opened)
   index, scorer = opened.index, opened.model.path_scorer
+  linked = linked_blocks.LinkedBlocks.over_table(table)
   if kind == names.GRAPH:
-    return linked_blocks.LinkedSearcher(
-      linked, index.searcher, index.embeddings
+    return over_index(
+      opened,
+      linked_blocks.LinkedSearcher(linked, index.searcher, index.embeddings),
     )
   if scorer is None:
     raise errors.UserError(
       '--retriever=path needs a model that scores paths. Found none in '
       f'{opened.path}. Make one with bin.train_path.'
     )
-  paths = path_searcher.Paths(linked, index.embeddings)
-  return path_searcher.PathSearcher(paths, index.searcher, scorer)
+  paths = linked_blocks.Paths(linked, index.embeddings)
+  return over_index(
+    opened, linked_blocks.PathSearcher(paths, index.searcher, scorer)
+  )

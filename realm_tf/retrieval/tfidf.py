@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse
 
-from realm_tf.index import largest
+from realm_tf.index import exact_search
 from realm_tf.index import searcher
 from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
@@ -58,7 +58,7 @@ class TfidfRetriever:
     weights = self._weighted(self._hashing.transform(questions))
     scores = (weights @ self._columns).toarray()
     scores[scores == 0] = -np.inf
-    best = largest.of_rows(scores, k)
+    best = exact_search.largest(scores, k)
     return searcher.fill(searcher.mark_missing(*best), k)
 
   def _weighted(

@@ -64,7 +64,7 @@ def _unread_config_cases():
     ('evaluate', [sets], 'reads, none; a model has its own config'),
     ('evaluate', [launch_file], 'reads none of it'),
     ('evaluate', ['--queries_dir=.', sets], 'reads, pretraining.masking=; a'),
-    ('evaluate', [*words, '--set=index.searcher=faiss'], 'lengths.; a model'),
+    ('evaluate', [*words, '--set=index.searcher=milvus'], 'lengths.; a model'),
   ):
     yield binary, [*_flags(good_flags.ALL[binary][0]), *flags], 2, said
 

@@ -7,7 +7,7 @@ from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
 from realm_tf.evaluation import validation
-from realm_tf.index import brute_force
+from realm_tf.index import exact_search
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.retrieval import retriever
@@ -17,7 +17,7 @@ _TEXTS = ['a b ?', 'e f', 'd']
 
 
 def _index(embeddings):
-  searcher = brute_force.BruteForceSearcher(embeddings)
+  searcher = exact_search.BruteForceSearcher(embeddings)
   return storage.Index(0, '', embeddings, searcher, {})
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.export import graph_search
-from realm_tf.index import brute_force
 from realm_tf.index import exact_search
 
 
@@ -27,7 +26,7 @@ class GraphSearchTest(parameterized.TestCase):
         lambda queries: module.find(queries, k), input_signature=spec
       )
       ids, scores = find(queries)
-    expected = brute_force.BruteForceSearcher(embeddings).search(queries, k)
+    expected = exact_search.BruteForceSearcher(embeddings).search(queries, k)
     np.testing.assert_array_equal(ids, expected.block_ids)
     np.testing.assert_array_equal(scores, expected.scores)
 

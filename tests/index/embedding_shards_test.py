@@ -88,39 +88,6 @@ class EmbeddingShardsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, '32-1.npy must be a .npy'):
       embedding_shards.Embeddings(self.path, shards, 'float32')
 
-  def test_prefetch_requests_only_the_pages_of_the_rows(self):
-    advice = []
-
-    class Memory:
-      madvise = lambda self, *args: advice.append(args)
-
-    # Rows of 512 bytes after a header of 128: rows 0 and 7 begin on page 0, row
-    # 8 on page 1, row 100 at byte 51,328, on page 12; the last is beyond 4 GB.
-    array = mock.Mock(base=Memory(), offset=4096 + 128, strides=(512,))
-    with mock.patch.multiple(
-      embedding_shards.mmap,
-      mmap=Memory,
-      PAGESIZE=4096,
-      ALLOCATIONGRANULARITY=4096,
-      MADV_RANDOM='random',
-      MADV_WILLNEED='needed',
-      create=True,
-    ):
-      embedding_shards.prefetch(
-        array, np.array([0, 7, 8, 100, 10**7], np.int32)
-      )
-    pages = [
-      ('needed', 4096 * page, 4096 + 512) for page in (0, 1, 12, 1_250_000)
-    ]
-    self.assertEqual(advice, [('random',), *pages])
-
-  @parameterized.parameters(*_DTYPES)
-  def test_prefetch_changes_nothing(self, dtype):
-    embeddings, _ = self._open(dtype)
-    embedding_shards.prefetch(embeddings, np.array([0, 3, 7]))
-    embedding_shards.prefetch(_ROWS, np.array([0, 3, 7]))  # In memory.
-    np.testing.assert_array_equal(np.asarray(embeddings), _ROWS)
-
   def test_one_shard_of_float32_is_not_copied(self):
     embeddings, _ = self._open('float32', cuts=())
     self.assertIsInstance(embeddings[2:5], np.memmap)

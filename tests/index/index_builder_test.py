@@ -6,12 +6,12 @@ import pathlib
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.index import block_embeddings
+from realm_tf.index import embedding
 from realm_tf.index import index_builder
-from realm_tf.index import index_plan
 from realm_tf.index import storage
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
@@ -19,6 +19,9 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 from tests.index import small
+
+_ROWS = np.arange(8, dtype=np.float32).reshape([4, 2])
+_HASHES = np.array([30, 10, 2**63 + 1, 20], np.uint64)  # Unsorted.
 
 
 class IndexBuilderTest(absltest.TestCase):
@@ -54,8 +57,8 @@ class IndexBuilderTest(absltest.TestCase):
 
   def _expected(self, model, corpus_dir=None):
     table = block_table.BlockTable.open(corpus_dir or self.corpus_dir)
-    return block_embeddings.embed_blocks(
-      block_embeddings.compile_embedding(model, small.SPECIAL_IDS),
+    return embedding.embed_blocks(
+      embedding.compile_blocks(model, small.SPECIAL_IDS),
       table,
       np.arange(table.num_blocks),
       small.CONFIG.lengths,
@@ -64,13 +67,13 @@ class IndexBuilderTest(absltest.TestCase):
   @contextlib.contextmanager
   def _counting(self):
     """Yields a list that collects the blocks embedded in the body."""
-    embedded, embed_blocks = [], block_embeddings.embed_blocks
+    embedded, embed_blocks = [], embedding.embed_blocks
 
     def count(embed, table, block_ids, *args, **kwargs):
       embedded.extend(block_ids.tolist())
       return embed_blocks(embed, table, block_ids, *args, **kwargs)
 
-    with mock.patch.object(block_embeddings, 'embed_blocks', count):
+    with mock.patch.object(embedding, 'embed_blocks', count):
       yield embedded
 
   def test_each_version_is_embedded_with_its_own_parameters(self):
@@ -87,7 +90,7 @@ class IndexBuilderTest(absltest.TestCase):
       )
       self.assertEqual(
         index.manifest['embedder_fingerprint'],
-        index_plan.embedder_fingerprint(model),
+        storage.embedder_fingerprint(model),
       )
 
   def test_shards_have_all_blocks(self):
@@ -149,14 +152,14 @@ class IndexBuilderTest(absltest.TestCase):
     params = self._publish_params(500, model)
     builder = self._open()
     stop = mock.patch.object(
-      block_embeddings, 'embed_blocks', side_effect=KeyboardInterrupt
+      embedding, 'embed_blocks', side_effect=KeyboardInterrupt
     )
     with stop, self.assertRaises(KeyboardInterrupt):
       builder.publish(params, self.index_root)
     versions.prune(layout.params_root(self.run_dir), 1)
     self._publish_params(1000, small.model(2))
     versions.prune(layout.params_root(self.run_dir), 1)
-    unfinished = index_plan.find_unfinished(
+    unfinished = storage.find_unfinished(
       self.index_root, builder.corpus_fingerprint
     )
     self.assertEqual(unfinished.step, 500)
@@ -229,6 +232,76 @@ class IndexBuilderTest(absltest.TestCase):
     vocabulary.write_text(vocabulary.read_text() + 'more\n')
     with self.assertRaisesRegex(errors.UserError, 'share one vocabulary'):
       self._open()
+
+
+class BaseTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = os.path.join(self.create_tempdir().full_path, 'index')
+    self.path = versions.version_path(self.root, 500)
+    self.plan = storage.make_plan(
+      small.CONFIG, small.model(), small.FINGERPRINT, 4
+    )
+
+  def _complete(self, rows=_ROWS, hashes=_HASHES):
+    small.complete(self.root, 500, rows, hashes=hashes)
+
+  @parameterized.parameters(
+    ([10], [1]),
+    ([20, 30, 10], [3, 0, 1]),
+    ([20, 20], [3, 3]),
+    ([2**63 + 1, 2**63, 0], [2, None, None]),
+    ([11, 2**64 - 1], [None, None]),
+    ([], []),
+  )
+  def test_finds_embeddings_by_hash(self, hashes, rows):
+    self._complete()
+    self._assert_takes(hashes, rows)
+
+  def test_an_empty_index_has_no_known_blocks(self):
+    self._complete(_ROWS[:0], _HASHES[:0])
+    self._assert_takes(_HASHES, [None] * 4)
+
+  def _assert_takes(self, hashes, rows):
+    """Compares with rows of `_ROWS`; None is embedded, as -1."""
+    # An index of another corpus fits.
+    plan = self.plan._replace(corpus_fingerprint='e', num_blocks=9)
+    base = index_builder.Base(self.path, plan, np.array(hashes, np.uint64))
+    new, counts = [], []
+
+    def embed_new(block_ids, progress):
+      new.extend(block_ids.tolist())
+      progress(len(block_ids))
+      return np.full([len(block_ids), 2], -1, np.float32)
+
+    found = base.embed(embed_new, np.arange(len(hashes)), counts.append)
+    self.assertEqual(new, [i for i, row in enumerate(rows) if row is None])
+    self.assertEqual(sum(counts), len(hashes))
+    self.assertEqual(found.shape, (len(hashes), 2))
+    for actual, row in zip(found.tolist(), rows):
+      self.assertEqual(actual, [-1, -1] if row is None else [*_ROWS[row]])
+
+  @parameterized.parameters(
+    ('embedder_fingerprint', 'e' * 64),
+    ('block_tokens', 39),
+    ('title_tokens', 2),
+    ('embed_dtype', 'bfloat16'),
+    ('storage_dtype', 'float16'),
+  )
+  def test_an_index_embedded_differently_is_a_user_error(self, name, value):
+    self._complete()
+    with self.assertRaisesRegex(
+      errors.UserError, f'Found {name} .* in {self.path}, and {str(value)[:12]}'
+    ):
+      index_builder.Base(
+        self.path, self.plan._replace(**{name: value}), _HASHES
+      )
+
+  def test_a_damaged_index_is_a_user_error(self):
+    self._complete()
+    pathlib.Path(self.path, 'embeddings-0-x.npy').write_bytes(b'')
+    with self.assertRaisesRegex(errors.UserError, '0-x.npy must'):
+      index_builder.Base(self.path, self.plan, _HASHES)
 
 
 if __name__ == '__main__':

@@ -12,7 +12,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.index import brute_force
+from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import searchers
 from realm_tf.index import storage
@@ -54,7 +54,7 @@ class MilvusSearcherTest(absltest.TestCase):
     return milvus_searcher.MilvusSearcher.build(self.blocks, self.config)
 
   def _exact(self, k):
-    return brute_force.BruteForceSearcher(self.blocks).search(self.queries, k)
+    return exact_search.BruteForceSearcher(self.blocks).search(self.queries, k)
 
   def test_searching_all_leaves_is_exact(self):
     searcher = self._build().with_effort(searcher_lib.Effort(4, 300))

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.index import brute_force
+from realm_tf.index import exact_search
 from realm_tf.index import scann_module
 from realm_tf.index import searcher
 from realm_tf.records import null_block
@@ -40,7 +40,7 @@ class ScannModuleTest(absltest.TestCase):
 
   def test_searching_all_leaves_is_exact(self):
     queries = self.points[:7]
-    expected = brute_force.BruteForceSearcher(self.points).search(queries, 5)
+    expected = exact_search.BruteForceSearcher(self.points).search(queries, 5)
     found = self.module.search(queries, 5)
     np.testing.assert_array_equal(found.block_ids, expected.block_ids)
     np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)

@@ -1,47 +1,130 @@
-"""Tests for realm_tf.index.scann_searcher; searcher_test.py has more."""
+"""Tests for realm_tf.index.scann_searcher: in this process and in a child."""
 
 import os
 import pathlib
+import signal
+import subprocess
+import sys
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.index import exact_search
 from realm_tf.index import scann_searcher
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import tuning
+from realm_tf.records import null_block
+
+_EXHAUSTIVE = config_lib.IndexConfig(
+  num_leaves=10, leaves_to_search_fraction=1.0, num_to_rescore=1000
+)
+_EFFORT = searcher_lib.Effort(leaves_to_search=9, num_to_rescore=50)
+
+# Loads a searcher and is killed before any clean-up.
+_DYING_PARENT = """
+import os, signal, sys
+import numpy
+from realm_tf.index import scann_searcher, searcher
+loaded = scann_searcher.ScannProcess.load(
+  sys.argv[1], int(sys.argv[2]), {10: searcher.Effort(9, 50)}
+)
+loaded.search(numpy.zeros([1, 8]), 3)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
 def _normal(*shape):
   return np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
 
-class ScannSearcherTest(absltest.TestCase):
+def _build(blocks, **config):
+  return scann_searcher.ScannSearcher.build(
+    blocks, config_lib.IndexConfig(**config)
+  )
+
+
+class ScannSearcherTest(parameterized.TestCase):
+  @parameterized.parameters(1, 5, 100)
+  def test_exhaustive_search_agrees_with_brute_force(self, k):
+    blocks, queries = _normal(1000, 16), -_normal(8, 16)
+    expected = exact_search.BruteForceSearcher(blocks).search(queries, k)
+    searcher = scann_searcher.ScannSearcher.build(blocks, _EXHAUSTIVE)
+    actual = searcher.search(queries, k)
+    np.testing.assert_array_equal(actual.block_ids, expected.block_ids)
+    np.testing.assert_allclose(actual.scores, expected.scores, rtol=1e-5)
+    self.assertEqual(actual.block_ids.dtype, np.int32)
+    self.assertEqual(actual.scores.dtype, np.float32)
+    for row, query in enumerate(queries):
+      alone = searcher.search(query[None], k)
+      np.testing.assert_array_equal(alone.block_ids[0], actual.block_ids[row])
+
+  def test_missing_hits_have_no_id(self):
+    # One of 8 partitions is searched; a partition has about 5 of 40 blocks.
+    blocks = _normal(40, 8)
+    neighbors = _build(
+      blocks, num_leaves=8, leaves_to_search_fraction=1 / 8, num_to_rescore=40
+    ).search(blocks[:3], 30)
+    self.assertEqual(neighbors.block_ids.shape, (3, 30))
+    for query, ids, scores in zip(blocks, *neighbors):
+      found = ids != null_block.ID
+      count = int(found.sum())
+      self.assertBetween(count, 1, 29)
+      self.assertTrue(found[:count].all())  # Missing hits come last.
+      self.assertTrue(np.isneginf(scores[count:]).all())
+      np.testing.assert_allclose(
+        scores[:count], blocks[ids[:count]] @ query, rtol=1e-5
+      )
+      self.assertLen(set(ids[:count].tolist()), count)
+
+  # An odd width has a code for each dimension.
+  @parameterized.parameters(3, 4)
+  def test_smallest_corpus(self, width):
+    blocks = _normal(searcher_lib.MIN_BLOCKS, width)
+    searcher = _build(blocks, leaves_to_search_fraction=1.0)
+    neighbors = searcher.search(blocks[:2], 25)
+    for row in searcher_lib.fill(neighbors, 25).block_ids.tolist():
+      self.assertEqual(sorted(row[:16]), list(range(16)))
+      self.assertEqual(row[16:], [null_block.ID] * 9)
+
+  # With 3000 blocks, SOAR adds a second partition for each block.
+  @parameterized.parameters(200, 3000)
+  def test_building_twice_gives_the_same_files(self, num_blocks):
+    files = []
+    for _ in range(2):
+      path = pathlib.Path(self.create_tempdir().full_path)
+      _build(_normal(num_blocks, 8)).save(str(path))
+      files.append({file.name: file.read_bytes() for file in path.iterdir()})
+    self.assertEqual(files[0], files[1])
+    self.assertEqual('hashed_dataset_soar.npy' in files[0], num_blocks == 3000)
+
+  def test_more_effort_finds_more(self):
+    blocks = _normal(2000, 8)
+    searcher = _build(blocks, num_leaves=40)
+    scores = [
+      searcher.with_effort(searcher_lib.Effort(*effort))
+      .search(-blocks[:50], 10)
+      .scores.mean()
+      for effort in ((2, 10), (20, 10), (20, 200))
+    ]
+    self.assertLess(scores[0], scores[1])
+    self.assertLess(scores[1], scores[2])
+
   def test_soar_finds_more_in_the_same_number_of_partitions(self):
     blocks, queries = _normal(3000, 16), -_normal(200, 16)
     exact = np.argsort(-(queries @ blocks.T), axis=1)[:, :10]
     recalls = []
     for soar_lambda in (None, 1.5):
-      config = config_lib.IndexConfig(leaves_to_search_fraction=0.1)
       with mock.patch.object(scann_searcher, '_SOAR_LAMBDA', soar_lambda):
-        searcher = scann_searcher.ScannSearcher.build(blocks, config)
+        searcher = _build(blocks, leaves_to_search_fraction=0.1)
       recalls.append(tuning.recall(searcher.search(queries, 10)[0], exact))
     self.assertGreater(recalls[1], recalls[0] + 0.02)
 
-  def test_single_queries_agree_with_a_batch(self):
-    blocks, queries = _normal(2000, 8), -_normal(40, 8)
-    searcher = scann_searcher.ScannSearcher.build(
-      blocks, config_lib.IndexConfig()
-    )
-    together = searcher.search(queries, 10).block_ids
-    alone = [searcher.search(query[None], 10).block_ids for query in queries]
-    # A batch rounds its tables differently, so the last of 10 may differ.
-    self.assertGreater(tuning.recall(np.concatenate(alone), together), 0.97)
-
   def test_a_saved_searcher_can_move_and_nothing_is_unpickled(self):
     blocks, queries = _normal(200, 8), -_normal(5, 8)
-    config = config_lib.IndexConfig(leaves_to_search_fraction=0.5)
-    built = scann_searcher.ScannSearcher.build(blocks, config)
+    built = _build(blocks, leaves_to_search_fraction=0.5)
     path = self.create_tempdir().full_path
     built.save(path)
     # Unpickling this file would raise.
@@ -54,6 +137,73 @@ class ScannSearcherTest(absltest.TestCase):
       loaded.search(queries, 7), built.search(queries, 7)
     ):
       np.testing.assert_array_equal(actual, expected)
+
+
+class ScannProcessTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.queries = -_normal(40, 8)
+    cls.built = _build(_normal(300, 8)).with_effort(_EFFORT)
+
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.built.save(self.directory)
+
+  def _load(self, efforts=None):
+    return scann_searcher.ScannProcess.load(
+      self.directory, self.built.num_leaves, efforts or {10: _EFFORT}
+    )
+
+  def test_agrees_with_the_searcher_in_this_process(self):
+    little = searcher_lib.Effort(1, 5)
+    loaded = self._load({5: little, 10: _EFFORT})
+    for size, k, effort in (
+      *((1, 3, little), (40, 5, little), (2, 1, little)),
+      *((40, 6, _EFFORT), (1, 10, _EFFORT), (40, 11, _EFFORT)),
+    ):
+      queries = self.queries[:size]
+      expected = self.built.with_effort(effort).search(queries, k)
+      expected = searcher_lib.fill(expected, k)
+      for actual, same in zip(loaded.search(queries, k), expected):
+        np.testing.assert_array_equal(actual, same)
+
+  def test_k_above_the_number_of_blocks_is_filled_up(self):
+    found = self._load().search(self.queries[:2], 305)
+    self.assertEqual(found.block_ids.shape, (2, 305))
+    self.assertTrue((found.block_ids[:, -5:] == null_block.ID).all())
+    self.assertTrue(np.isneginf(found.scores[:, -5:]).all())
+
+  def test_the_process_ends_with_its_searcher(self):
+    loaded = self._load()
+    process = loaded._process
+    self.assertIsNone(process.poll())
+    del loaded
+    self.assertEqual(process.returncode, 0)
+
+  def test_the_process_ends_with_a_killed_parent(self):
+    # The child inherits stderr, so `run` waits for the child's end.
+    parent = subprocess.run(
+      [sys.executable, '-c', _DYING_PARENT, self.directory]
+      + [str(self.built.num_leaves)],
+      stderr=subprocess.PIPE,
+      env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+      check=False,
+      timeout=60,
+    )
+    self.assertEqual(parent.returncode, -signal.SIGKILL)
+
+  def test_a_damaged_searcher_is_an_error(self):
+    os.remove(os.path.join(self.directory, 'scann_config.pb'))
+    with self.assertRaisesRegex(OSError, self.directory):
+      self._load()
+
+  def test_a_killed_process_is_an_error(self):
+    loaded = self._load()
+    loaded._process.kill()
+    with self.assertRaises(OSError):
+      loaded.search(self.queries, 3)
 
 
 if __name__ == '__main__':

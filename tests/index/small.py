@@ -8,7 +8,6 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.index import embedding_shards
-from realm_tf.index import index_plan
 from realm_tf.index import searchers
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
@@ -90,8 +89,8 @@ def complete(
 ) -> tuple[versions.Version, searchers.Built]:
   """Completes an index version of up to three shards, as one worker does."""
   version = versions.Version(step, versions.version_path(root, step))
-  plan = index_plan.make(CONFIG, model(), FINGERPRINT, len(embeddings))
-  index_plan.start(version.path, plan, model())
+  plan = storage.make_plan(CONFIG, model(), FINGERPRINT, len(embeddings))
+  storage.begin(version.path, plan, model())
   shards_of = [
     embedding_shards.write(
       version.path, f'embeddings-{i}-{name}.npy', rows, plan.storage_dtype

@@ -10,11 +10,8 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.index import block_embeddings
-from realm_tf.index import brute_force
-from realm_tf.index import device_searcher
+from realm_tf.index import embedding
 from realm_tf.index import exact_search
-from realm_tf.index import query_embeddings
 from realm_tf.records import joining
 from tests import xla_graphs
 from tests.index import small
@@ -33,9 +30,7 @@ class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
   def test_embedding_of_blocks(self, dtype, tolerance):
     model = small.model()
     with xla_graphs.recorded() as functions:
-      embed = block_embeddings.compile_embedding(
-        model, small.SPECIAL_IDS, dtype
-      )
+      embed = embedding.compile_blocks(model, small.SPECIAL_IDS, dtype)
       actual = embed(_IDS[:, :2], _IDS, 8)
     tokens = joining.pack(
       tf.constant(_IDS[:, :2]), tf.constant(_IDS), *small.SPECIAL_IDS, 8
@@ -46,7 +41,7 @@ class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
   def test_embedding_of_queries(self):
     model = small.model()
     with xla_graphs.recorded() as functions:
-      embed = query_embeddings.compile_embedding(model, 6, small.SPECIAL_IDS)
+      embed = embedding.compile_queries(model, 6, small.SPECIAL_IDS)
       actual = embed(_IDS)
     tokens = joining.pack(tf.constant(_IDS), None, *small.SPECIAL_IDS, 6)
     self.assertAllClose(actual, model.embed_queries(tokens), atol=1e-4)
@@ -65,9 +60,9 @@ class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
       mock.patch.object(exact_search, '_MAX_CHUNK_ROWS', 128),
       xla_graphs.recorded() as functions,
     ):
-      searcher = device_searcher.DeviceSearcher(blocks, dtype, strategy)
+      searcher = exact_search.DeviceSearcher(blocks, dtype, strategy)
       actual = searcher.search(queries, 5)
-    expected = brute_force.BruteForceSearcher(blocks).search(queries, 5)
+    expected = exact_search.BruteForceSearcher(blocks).search(queries, 5)
     # Without a TPU, XLA's approximate top is exact, except for ties.
     np.testing.assert_array_equal(actual.scores, expected.scores)
     self._check(functions)

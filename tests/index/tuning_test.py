@@ -1,24 +1,27 @@
 """Tests for realm_tf.index.tuning."""
 
 import tracemalloc
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.index import brute_force
+from realm_tf.index import exact_search
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import tuning
 from realm_tf.records import null_block
+from tests import tiny
 
 _LEAVES = 10
+_MASK = tiny.TOKENIZER.mask_id
 
 
 class _SlicedTwin:
   """Exact search among the first blocks; each leaf is a tenth of all."""
 
   def __init__(self, embeddings, effort=None):
-    self.num_leaves = _LEAVES
     self.effort = effort
     self._embeddings = embeddings
     self.tried = []
@@ -31,7 +34,7 @@ class _SlicedTwin:
     seen = len(self._embeddings) * self.effort.leaves_to_search // _LEAVES
     # Too little rescoring finds nothing.
     blocks = self._embeddings * (self.effort.num_to_rescore >= 40)
-    return brute_force.BruteForceSearcher(blocks[:seen]).search(queries, k)
+    return exact_search.BruteForceSearcher(blocks[:seen]).search(queries, k)
 
 
 class TuningTest(parameterized.TestCase):
@@ -40,21 +43,22 @@ class TuningTest(parameterized.TestCase):
     rng = np.random.default_rng(0)
     self.embeddings = rng.normal(size=[1000, 8]).astype(np.float32)
     self.queries = rng.normal(size=[200, 8]).astype(np.float32)
-    exact = brute_force.BruteForceSearcher(self.embeddings)
+    exact = exact_search.BruteForceSearcher(self.embeddings)
     self.expected = exact.search(self.queries, 10).block_ids
-    self.candidates = tuning.efforts(_LEAVES, 1000, 10)
+
+  def _choose(self, twin, target):
+    candidates = tuning.efforts(_LEAVES, 1000, 10)
+    return tuning.choose(twin, candidates, self.queries, self.expected, target)
 
   def test_recall_is_the_share_found(self):
     expected = np.array([[1, 2], [3, 4]])
     found = np.array([[2, 9, 8], [4, 3, null_block.ID]])
     self.assertEqual(tuning.recall(found, expected), 0.75)
 
-  @parameterized.parameters(0.15, 0.45, 0.65)
+  @parameterized.parameters(0.15, 0.45, 0.65, 1.0)
   def test_takes_the_fewest_leaves_that_reach_the_target(self, target):
     twin = _SlicedTwin(self.embeddings)
-    choice = tuning.choose(
-      twin, self.candidates, self.queries, self.expected, target
-    )
+    choice = self._choose(twin, target)
     # A leaf has about a tenth of the top blocks.
     in_leaf = self.expected // 100
     shares = [(in_leaf < leaves).mean() for leaves in range(_LEAVES + 1)]
@@ -62,27 +66,12 @@ class TuningTest(parameterized.TestCase):
     # Rescoring fewer than 40 never suffices.
     self.assertEqual(choice.effort, (needed, 40))
     self.assertAlmostEqual(choice.recall, shares[needed])
-    self.assertGreaterEqual(choice.recall, target)
-    self.assertLess(shares[needed - 1], target)
-    self.assertLen(twin.tried, choice.num_tried)
-
-  def test_a_target_may_need_all_leaves(self):
-    choice = tuning.choose(
-      _SlicedTwin(self.embeddings),
-      self.candidates,
-      self.queries,
-      self.expected,
-      1.0,
-    )
-    self.assertEqual(choice.effort, (_LEAVES, 40))
-    self.assertEqual(choice.recall, 1.0)
+    # No effort is tried twice.
+    self.assertLen(set(twin.tried), len(twin.tried))
 
   def test_an_unreachable_target_logs_the_most_thorough_effort(self):
-    twin = _SlicedTwin(self.embeddings[:700])
     with self.assertLogs(level='WARNING') as logs:
-      choice = tuning.choose(
-        twin, self.candidates, self.queries, self.expected, 0.95
-      )
+      choice = self._choose(_SlicedTwin(self.embeddings[:700]), 0.95)
     self.assertEqual(choice.effort, (_LEAVES, 640))
     share = (self.expected < 700).mean()
     self.assertAlmostEqual(choice.recall, share)
@@ -119,10 +108,59 @@ class TuningTest(parameterized.TestCase):
     config = config_lib.IndexConfig(
       leaves_to_search_fraction=0.05, num_to_rescore=30
     )
-    self.assertEqual(tuning.untuned(config, 10_000), (100, (5, 30)))
-    self.assertEqual(tuning.untuned(config, 16), (4, (1, 30)))
+    self.assertEqual(searcher_lib.untuned(config, 10_000), (100, (5, 30)))
+    self.assertEqual(searcher_lib.untuned(config, 16), (4, (1, 30)))
     config = config_lib.IndexConfig(num_leaves=50)
-    self.assertEqual(tuning.untuned(config, 20), (20, (2, 200)))
+    self.assertEqual(searcher_lib.untuned(config, 20), (20, (2, 200)))
+
+
+class SampleQueriesTest(absltest.TestCase):
+  def _sample(self, count, query_tokens=8):
+    seen = []
+
+    def embed(ids):
+      """Returns the sum and the number of each query's wordpieces."""
+      seen.extend(row[row > 0].tolist() for row in ids)
+      columns = [ids.sum(axis=1), (ids > 0).sum(axis=1)]
+      return np.stack(columns, axis=1).astype(np.float32)
+
+    table = tiny.open_corpus(self.create_tempdir().full_path)
+    lengths = config_lib.LengthConfig(query_tokens=query_tokens, max_masked=2)
+    return seen, tuning.sample_queries(table, embed, lengths, _MASK, count)
+
+  def test_a_span_of_each_sentence_is_masked(self):
+    pairs = ('ab', 'cd', 'ef', 'ac', 'bd', 'ce', 'df', 'ea')
+    expected = [
+      tuple(tiny.TOKENIZER.token_ids_batch([f'{a} {b} .'])[0].tolist())
+      for a, b in pairs
+    ]
+    with mock.patch.object(tuning, '_BATCH', 7):
+      seen, queries = self._sample(100)
+    sources = set()
+    for row in seen:
+      masked = [i for i, wordpiece in enumerate(row) if wordpiece == _MASK]
+      self.assertIn(masked, [[0], [1], [2], [0, 1], [1, 2]])
+      sources |= {
+        sentence
+        for sentence in expected
+        if len(sentence) == len(row)
+        and all(b in (a, _MASK) for a, b in zip(sentence, row))
+      }
+    # 100 draws miss one of 8 sentences with a probability of 1.6e-6.
+    self.assertCountEqual(sources, expected)
+    np.testing.assert_array_equal(
+      queries, [[sum(row), len(row)] for row in seen]
+    )
+    self.assertEqual(queries.dtype, np.float32)
+
+  def test_queries_are_the_same_every_time(self):
+    self.assertEqual(self._sample(10)[0], self._sample(10)[0])
+
+  def test_long_sentences_are_cut(self):
+    # Embedding adds [CLS] and [SEP].
+    seen, _ = self._sample(5, query_tokens=4)
+    self.assertEqual({len(row) for row in seen}, {2})
+    self.assertTrue(all(_MASK in row for row in seen))
 
 
 if __name__ == '__main__':

@@ -18,7 +18,7 @@ tf.config.set_logical_device_configuration(
 )
 
 # pylint: disable=wrong-import-position
-from realm_tf.index import block_embeddings  # noqa: E402
+from realm_tf.index import embedding  # noqa: E402
 from realm_tf.modeling import realm_model  # noqa: E402
 from realm_tf.modeling import weights  # noqa: E402
 from tests.index import small  # noqa: E402
@@ -31,10 +31,8 @@ def _embed(table, arrays, strategy):
   with strategy.scope() if strategy else tf.device('CPU:0'):
     model = realm_model.RealmModel(small.CONFIG.model, [realm_model.EMBEDDER])
   model.load(arrays)
-  return block_embeddings.embed_blocks(
-    block_embeddings.compile_embedding(
-      model, small.SPECIAL_IDS, strategy=strategy
-    ),
+  return embedding.embed_blocks(
+    embedding.compile_blocks(model, small.SPECIAL_IDS, strategy=strategy),
     table,
     np.arange(len(_BODY_LENGTHS)),
     small.CONFIG.lengths,

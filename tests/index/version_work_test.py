@@ -11,13 +11,12 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.index import embedding_shards
-from realm_tf.index import index_plan
+from realm_tf.index import storage
 from realm_tf.index import version_work
 from realm_tf.rundir import shared_work
 from realm_tf.rundir import versions
-from realm_tf.rundir import workers
 
-_PLAN = index_plan.Plan(
+_PLAN = storage.Plan(
   corpus_fingerprint='c',
   num_blocks=10,
   params_fingerprint='p',
@@ -62,8 +61,8 @@ class VersionWorkTest(parameterized.TestCase):
       versions.seal(self.version.path, 500, {}, {})
 
     job.setdefault('wait', lambda: self.fail('Nothing to wait for.'))
-    worker = workers.this_worker()._replace(name=name)
-    with mock.patch.object(workers, 'this_worker', return_value=worker):
+    worker = shared_work.this_worker()._replace(name=name)
+    with mock.patch.object(shared_work, 'this_worker', return_value=worker):
       work = version_work.VersionWork(
         self.version, _PLAN, version_work.Job(**job)
       )
@@ -129,7 +128,7 @@ class VersionWorkTest(parameterized.TestCase):
 
   def test_waits_for_other_workers_and_takes_over_from_dead_ones(self):
     other = shared_work.SharedWork(
-      self.work_dir, workers.this_worker()._replace(name='other'), 60.0
+      self.work_dir, shared_work.this_worker()._replace(name='other'), 60.0
     )
     self.enter_context(other.claim(['00001']))
     waits = []

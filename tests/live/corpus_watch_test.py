@@ -10,7 +10,7 @@ from realm_tf.corpus import sources
 from realm_tf.live import changes
 from realm_tf.live import corpus_watch
 from realm_tf.records import block_table
-from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import retrievers
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from tests import tiny
@@ -50,7 +50,7 @@ class CorpusWatchTest(absltest.TestCase):
     tiny.write_corpus(os.path.dirname(self.watched_dir), articles)
 
   def _found(self):
-    (ids,), _ = retrieval_layer.over_index(self.edits.opened)(
+    (ids,), _ = retrievers.over_index(self.edits.opened)(
       [[5, 6, 7]], self.service.num_blocks
     )
     table = self.edits.table

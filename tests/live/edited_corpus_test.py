@@ -6,7 +6,7 @@ import numpy as np
 from realm_tf.answering import loading
 from realm_tf.live import changes
 from realm_tf.live import edited_corpus
-from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import retrievers
 from tests import tiny
 from tests.serving import small_models
 
@@ -65,11 +65,11 @@ class CorpusEditsTest(absltest.TestCase):
     )
     np.testing.assert_array_equal(bodies[0, 1, : len(ids)], ids)
     self.assertEqual(titles.shape, (1, 2, 2))
-    retrieved = retrieval_layer.over_index(self.edits.opened)(
+    retrieved = retrievers.over_index(self.edits.opened)(
       np.array([[5, 6, 7]]), 4
     )
     self.assertCountEqual(retrieved.block_ids[0], range(4))
-    own = retrieval_layer.over_index(self.loaded)(np.array([[5, 6, 7]]), 4)
+    own = retrievers.over_index(self.loaded)(np.array([[5, 6, 7]]), 4)
     scores = dict(zip(retrieved.block_ids[0], retrieved.scores[0]))
     for block_id, score in zip(own.block_ids[0], own.scores[0]):
       if block_id == 1:

@@ -6,7 +6,7 @@ from unittest import mock
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.index import brute_force
+from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.live import edited_corpus
 
@@ -16,7 +16,7 @@ class LiveSearchTest(absltest.TestCase):
     rng = np.random.default_rng(0)
     base = rng.normal(size=[40, 4]).astype(np.float32)
     queries = rng.normal(size=[3, 4]).astype(np.float32)
-    index = brute_force.BruteForceSearcher(base)
+    index = exact_search.BruteForceSearcher(base)
     search = edited_corpus.LiveSearch(index, 40)
     now = dict(enumerate(base))
     for _ in range(300):
@@ -35,7 +35,7 @@ class LiveSearchTest(absltest.TestCase):
 
   def test_all_removed(self):
     base = np.eye(3, dtype=np.float32)
-    index = brute_force.BruteForceSearcher(base)
+    index = exact_search.BruteForceSearcher(base)
     search = edited_corpus.LiveSearch(index, 3)
     search.remove(range(3))
     found = search.search(base, 2)

@@ -17,7 +17,7 @@ import tempfile
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.index import block_embeddings
+from realm_tf.index import embedding
 from realm_tf.index import storage
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
@@ -71,8 +71,8 @@ class FaultsTest(absltest.TestCase):
 
   def _publish_params(self, step):
     model = small.model(step)
-    self.expected[step] = block_embeddings.embed_blocks(
-      block_embeddings.compile_embedding(model, small.SPECIAL_IDS),
+    self.expected[step] = embedding.embed_blocks(
+      embedding.compile_blocks(model, small.SPECIAL_IDS),
       self.table,
       np.arange(self.table.num_blocks),
       small.CONFIG.lengths,

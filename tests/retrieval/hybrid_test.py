@@ -5,7 +5,6 @@ import numpy as np
 
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.retrieval import bm25
-from realm_tf.retrieval import hybrid
 from realm_tf.retrieval import retriever
 from tests import fakes
 
@@ -26,13 +25,13 @@ class HybridTest(absltest.TestCase):
   def test_adds_the_scores_of_both(self):
     # Block 7: 3 + 0.5 * 8. Block 4: 5 + 0.5 * 2, the lowest score of BM25.
     # Block 9: 3 + 0.5 * 2, with the lowest score of the embeddings.
-    actual = hybrid.fuse(
+    actual = retriever.fuse(
       _found([[4, 7]], [[5, 3]]), _found([[7, 9]], [[8, 2]]), 0.5, 3
     )
     self._assert_found(actual, [[7, 4, 9]], [[7.0, 6.0, 4.0]])
 
   def test_each_question_has_its_own_best_block(self):
-    actual = hybrid.fuse(
+    actual = retriever.fuse(
       _found([[0, 1], [2, 3]], [[2, 1], [9, 1]]),
       _found([[1, 0], [3, 5]], [[6, 2], [1, 0]]),
       1.0,
@@ -42,18 +41,18 @@ class HybridTest(absltest.TestCase):
 
   def test_weight_zero_keeps_the_order_of_the_embeddings(self):
     dense = _found([[3, 1, 2]], [[3, 2, 1]])
-    actual = hybrid.fuse(dense, _found([[2, 5, 1]], [[9, 8, 7]]), 0.0, 3)
+    actual = retriever.fuse(dense, _found([[2, 5, 1]], [[9, 8, 7]]), 0.0, 3)
     self._assert_found(actual, [[3, 1, 2]], [[3.0, 2.0, 1.0]])
 
   def test_a_corpus_with_fewer_than_k_blocks(self):
     dense = _found([[1, 0, -1]], [[2, 1, _NONE]])
     sparse = _found([[0, 1, -1]], [[4, 2, _NONE]])
-    actual = hybrid.fuse(dense, sparse, 1.0, 8)
+    actual = retriever.fuse(dense, sparse, 1.0, 8)
     self._assert_found(actual, [[0, 1] + [-1] * 6], [[5.0, 4.0] + [_NONE] * 6])
 
   def test_finds_a_name_that_the_embedding_missed(self):
     texts = ['a river in the north', 'Zyxwq was born here', 'a town']
-    both = hybrid.Hybrid(
+    both = retriever.Hybrid(
       fakes.FakeRetriever([0, 2], [1.0, 0.5]),
       bm25.Bm25Retriever(['', '', ''], texts),
       weight=10.0,
@@ -68,7 +67,7 @@ class HybridTest(absltest.TestCase):
     one, two = (
       fakes.FakeRetriever(np.argsort(-x), -np.sort(-x)) for x in (dense, sparse)
     )
-    both = hybrid.Hybrid(one, two, weight=0.7)
+    both = retriever.Hybrid(one, two, weight=0.7)
     found = both.retrieve(retriever.of_texts(['x']), 9)
     best = np.argsort(-sums)[:9]
     self._assert_found(found, [best.tolist()], [sums[best].tolist()])
@@ -76,7 +75,9 @@ class HybridTest(absltest.TestCase):
   def test_alternates(self):
     one = fakes.FakeRetriever([4, 7, 9], [3.0, 2.0, 1.0])
     two = fakes.FakeRetriever([7], [8.0])
-    found = hybrid.Alternating(one, two).retrieve(retriever.of_texts('ab'), 2)
+    found = retriever.Alternating(one, two).retrieve(
+      retriever.of_texts('ab'), 2
+    )
     self._assert_found(found, [[4, 7, 7, -1]] * 2, [[3, 8, 2, _NONE]] * 2)
 
 

@@ -5,7 +5,7 @@ from unittest import mock
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.index import brute_force
+from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import link_graph
 from realm_tf.retrieval import bm25
@@ -92,7 +92,7 @@ class AdaptersTest(absltest.TestCase):
   def test_embeddings_score_what_links_lead_to(self):
     # Inner products with the queries [1, 0] and [0, 1] are _SCORES.
     embeddings = np.ascontiguousarray(_SCORES.T)
-    exact = brute_force.BruteForceSearcher(embeddings)
+    exact = exact_search.BruteForceSearcher(embeddings)
     searcher = linked_blocks.LinkedSearcher(_linked(), exact, embeddings)
     queries = np.eye(2, dtype=np.float32)
     with mock.patch.object(linked_blocks, 'NUM_SEEDS', 1):

@@ -6,11 +6,10 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.index import brute_force
+from realm_tf.index import exact_search
 from realm_tf.modeling import path_scorer
 from realm_tf.records import link_graph
 from realm_tf.retrieval import linked_blocks
-from realm_tf.retrieval import path_searcher
 
 # Blocks of four articles: 0, 1 | 2 | 3, 4 | 5. 0 links to 1 and 2, 2 to 1.
 _ARTICLE_ROWS = np.array([0, 0, 1, 2, 2, 3], np.int32)
@@ -55,11 +54,11 @@ class PathSearcherTest(absltest.TestCase):
       variable.assign(rng.normal(size=variable.shape))
     graph = link_graph.LinkGraph.from_edges(*_EDGES, 4)
     self.linked = linked_blocks.LinkedBlocks(graph, _ARTICLE_ROWS)
-    self.paths = path_searcher.Paths(self.linked, self.embeddings)
+    self.paths = linked_blocks.Paths(self.linked, self.embeddings)
 
   def _searcher(self):
-    exact = brute_force.BruteForceSearcher(self.embeddings)
-    return path_searcher.PathSearcher(self.paths, exact, self.scorer)
+    exact = exact_search.BruteForceSearcher(self.embeddings)
+    return linked_blocks.PathSearcher(self.paths, exact, self.scorer)
 
   def test_a_block_has_the_probability_of_all_of_its_paths(self):
     found = self._searcher().search(self.queries, 6)
@@ -74,7 +73,7 @@ class PathSearcherTest(absltest.TestCase):
     self.assertTrue((np.diff(found.scores) <= 0).all())
 
   def test_fewer_and_more_blocks_than_k(self):
-    with mock.patch.object(path_searcher, 'NUM_SEEDS', 1):
+    with mock.patch.object(linked_blocks, 'NUM_SEEDS', 1):
       found = self._searcher().search(self.queries, 6)
       best = (self.queries @ self.embeddings.T).argmax(axis=1)
       for row, seed in enumerate(best):
@@ -88,7 +87,7 @@ class PathSearcherTest(absltest.TestCase):
 
   def test_the_best_linked_blocks_of_a_seed_are_kept(self):
     seeds = np.array([[0, -1], [3, 2]], np.int32)
-    with mock.patch.object(path_searcher, 'NUM_TARGETS', 2):
+    with mock.patch.object(linked_blocks, 'NUM_TARGETS', 2):
       blocks, vectors = self.paths.of(self.queries[:2], seeds)
     scores = self.embeddings[[2, 3, 4]] @ self.queries[0]
     kept = (2 + np.argsort(-scores)[:2]).tolist()

@@ -3,8 +3,8 @@
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.index import brute_force
-from realm_tf.retrieval import retrieval_layer
+from realm_tf.index import exact_search
+from realm_tf.retrieval import retrievers
 
 _QUERIES = np.array([[5, 6, 7], [7, 5, 6]], np.int32)
 
@@ -13,9 +13,9 @@ class RetrievalLayerTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
     # Wordpieces of a query are its embedding; blocks are the unit vectors.
-    self.layer = retrieval_layer.RetrievalLayer(
+    self.layer = retrievers.RetrievalLayer(
       lambda ids: ids.astype(np.float32),
-      brute_force.BruteForceSearcher(np.eye(3, dtype=np.float32)),
+      exact_search.BruteForceSearcher(np.eye(3, dtype=np.float32)),
     )
 
   def test_finds_the_best_of_each_query(self):

@@ -8,10 +8,9 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.index import brute_force
+from realm_tf.index import exact_search
 from realm_tf.records import link_graph
 from realm_tf.retrieval import linked_blocks
-from realm_tf.retrieval import retrieval_layer
 from realm_tf.retrieval import retriever
 from realm_tf.retrieval import retrievers
 
@@ -27,7 +26,7 @@ def _table():
 
 
 def _loaded(path_scorer=None):
-  searcher = brute_force.BruteForceSearcher(_EMBEDDINGS)
+  searcher = exact_search.BruteForceSearcher(_EMBEDDINGS)
   return types.SimpleNamespace(
     path='the/model',
     model=types.SimpleNamespace(path_scorer=path_scorer),
@@ -49,7 +48,7 @@ class OpenTest(parameterized.TestCase):
     )
     self.enter_context(
       mock.patch.object(  # Wordpieces are their own embeddings.
-        retrieval_layer.embed_backend, 'query_embedding', lambda *_: np.float32
+        retrievers.embed_backend, 'query_embedding', lambda *_: np.float32
       )
     )
 

@@ -9,7 +9,6 @@ from absl.testing import absltest
 from realm_tf import errors
 from realm_tf.rundir import json_files
 from realm_tf.rundir import shared_work
-from realm_tf.rundir import workers
 
 _TASKS = ('a', 'b', 'c')
 
@@ -28,7 +27,7 @@ class SharedWorkTest(absltest.TestCase):
   def _work(self, name):
     return shared_work.SharedWork(
       self.directory,
-      workers.Worker(name, 'here', '1 2'),
+      shared_work.Worker(name, 'here', '1 2'),
       takeover_secs=60.0,
       clock=lambda: self.now,
       is_running=lambda worker: self.runs_here.get(worker.name),
@@ -153,7 +152,7 @@ class SharedWorkTest(absltest.TestCase):
 
   def test_beats_only_while_the_body_runs(self):
     work = shared_work.SharedWork(
-      self.directory, workers.Worker('x', '', ''), takeover_secs=0.006
+      self.directory, shared_work.Worker('x', '', ''), takeover_secs=0.006
     )
     beat_file = os.path.join(self.directory, 'x.beat')
     with work.beating():

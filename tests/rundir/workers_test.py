@@ -6,26 +6,26 @@ import sys
 
 from absl.testing import absltest
 
-from realm_tf.rundir import workers
+from realm_tf.rundir import shared_work
 
 
 class WorkersTest(absltest.TestCase):
   def test_a_process_has_one_unique_name(self):
-    worker = workers.this_worker()
-    self.assertEqual(workers.this_worker(), worker)
+    worker = shared_work.this_worker()
+    self.assertEqual(shared_work.this_worker(), worker)
     self.assertNotIn('/', worker.name)
     read_end, write_end = os.pipe()
     child = os.fork()
     if not child:
-      os.write(write_end, workers.this_worker().name.encode())
+      os.write(write_end, shared_work.this_worker().name.encode())
       os._exit(0)
     os.waitpid(child, 0)
     self.assertNotEqual(os.read(read_end, 1000).decode(), worker.name)
 
   def test_tells_whether_a_process_runs(self):
-    worker = workers.this_worker()
+    worker = shared_work.this_worker()
     self.assertTrue(worker.machine)  # Without it, the result is None.
-    self.assertTrue(workers.is_running(worker))
+    self.assertTrue(shared_work.is_running(worker))
 
     process = subprocess.Popen(
       [sys.executable, '-c', 'input()'], stdin=subprocess.PIPE
@@ -33,27 +33,29 @@ class WorkersTest(absltest.TestCase):
     with open(f'/proc/{process.pid}/stat') as file:
       start = file.read().rpartition(')')[2].split()[19]
     other = worker._replace(process=f'{process.pid} {start}')
-    self.assertTrue(workers.is_running(other))
+    self.assertTrue(shared_work.is_running(other))
     # Another process has the same id.
     self.assertFalse(
-      workers.is_running(other._replace(process=f'{process.pid} 1'))
+      shared_work.is_running(other._replace(process=f'{process.pid} 1'))
     )
     process.kill()
     # A zombie: the system still lists the process.
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    self.assertFalse(workers.is_running(other))
+    self.assertFalse(shared_work.is_running(other))
     process.communicate()
-    self.assertFalse(workers.is_running(other))
+    self.assertFalse(shared_work.is_running(other))
 
   def test_workers_of_other_machines_are_unknown(self):
-    worker = workers.this_worker()
+    worker = shared_work.this_worker()
     for machine in ('', 'elsewhere'):
-      self.assertIsNone(workers.is_running(worker._replace(machine=machine)))
+      self.assertIsNone(
+        shared_work.is_running(worker._replace(machine=machine))
+      )
 
   def test_a_garbled_process_does_not_run(self):
-    worker = workers.this_worker()
+    worker = shared_work.this_worker()
     for process in ('', 'x', '-1 2'):
-      self.assertFalse(workers.is_running(worker._replace(process=process)))
+      self.assertFalse(shared_work.is_running(worker._replace(process=process)))
 
 
 if __name__ == '__main__':

@@ -15,11 +15,11 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
-from realm_tf.index import block_embeddings
+from realm_tf.index import embedding
 from realm_tf.index import model_files
 from realm_tf.live import changes
 from realm_tf.live import edited_corpus
-from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import retrievers
 from realm_tf.serving import handlers
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
@@ -80,7 +80,7 @@ class LiveDocumentsTest(absltest.TestCase):
   def _found(self, k=6):
     """Returns texts and scores of the best `k` blocks of a query."""
     edits = self.writer.edits
-    (ids,), (scores,) = retrieval_layer.over_index(edits.opened)(
+    (ids,), (scores,) = retrievers.over_index(edits.opened)(
       np.array([[5, 6, 7]]), k
     )
     ids = [i for i in ids if i >= 0]
@@ -209,14 +209,14 @@ class LiveDocumentsTest(absltest.TestCase):
   def test_questions_are_answered_while_a_document_is_embedded(self):
     self._serve()
     begun, gate = threading.Event(), threading.Event()
-    embed = block_embeddings.embed_blocks
+    embed = embedding.embed_blocks
 
     def hold_up(*arguments, **options):
       begun.set()
       gate.wait(running_server.SECS)
       return embed(*arguments, **options)
 
-    with mock.patch.object(block_embeddings, 'embed_blocks', hold_up):
+    with mock.patch.object(embedding, 'embed_blocks', hold_up):
       wait = running_server.in_thread(lambda: self._post([_document('x')]))
       self.assertTrue(begun.wait(running_server.SECS))
       for reply in (

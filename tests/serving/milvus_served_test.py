@@ -8,7 +8,7 @@ from realm_tf import errors
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
 from realm_tf.live import changes
-from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import retrievers
 from realm_tf.rundir import layout
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
@@ -91,7 +91,7 @@ class MilvusServedTest(absltest.TestCase):
     self.addCleanup(service.close)
     document = changes.Document('new', 'a', 'F f.')
     service.writer.submit(changes.Change([document])).result()
-    (ids,), _ = retrieval_layer.over_index(service.writer.edits.opened)(
+    (ids,), _ = retrievers.over_index(service.writer.edits.opened)(
       [[5, 6, 7]], service.num_blocks
     )
     self.assertIn('F f.', service.writer.edits.table.texts(ids))

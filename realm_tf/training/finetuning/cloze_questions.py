@@ -15,8 +15,8 @@ from realm_tf.records import held_out
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
+from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.retrieval import span_recall
 from realm_tf.text import wordpiece
 from realm_tf.training import runs
 
@@ -82,9 +82,9 @@ def _ask(
   masked = masking.mask_batch(queries, rows, how, rng)
   hits = retriever.retrieve(
     retriever_lib.masked(masked['query_ids'], inputs.tokenizer),
-    _DEPTH + span_recall.SPARE_HITS,
+    _DEPTH + candidates.SPARE_HITS,
   )
-  found, has_span = span_recall.find(
+  found, has_span = candidates.find_spans(
     hits.block_ids, masked, inputs.table, _DEPTH
   )
   for i in np.flatnonzero(has_span.any(axis=1)):

@@ -13,8 +13,8 @@ from realm_tf.index import storage
 from realm_tf.modeling import path_scorer
 from realm_tf.modeling import realm_model
 from realm_tf.records import whole_blocks
-from realm_tf.retrieval import retrieval_layer
 from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrievers
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_index
 from realm_tf.training import job as job_lib
@@ -127,7 +127,7 @@ def _batches_of(
     retriever.retrieve(queries, config.finetuning.num_searched)
 
   def batches_of(index: storage.Index) -> Iterator[finetuning_batches.Batch]:
-    found_by = retriever or retrieval_layer.over_model(
+    found_by = retriever or retrievers.over_model(
       run_loop.trainer.model,
       index.searcher,
       config.lengths.query_tokens,

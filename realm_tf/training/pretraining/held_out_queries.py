@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.config import names
-from realm_tf.index import query_embeddings
+from realm_tf.index import embedding
 from realm_tf.index import storage
 from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import retrieval_utility
@@ -15,9 +15,9 @@ from realm_tf.records import held_out
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
-from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.retrieval import span_recall
+from realm_tf.retrieval import retrievers
 from realm_tf.training import runs
 from realm_tf.training.pretraining import pretraining_batches
 from realm_tf.training.pretraining import pretraining_trainer
@@ -43,11 +43,11 @@ class HeldOutQueries:
     rng = sampling.step_rng(config.seed, 0)
     self._masked = masking.mask_batch(queries, rows, how, rng)
     self._score = tf.function(trainer.score)
-    self._embed = query_embeddings.compile_embedding(
+    self._embed = embedding.compile_queries(
       trainer.model, lengths.query_tokens, inputs.special_ids
     )
 
-  def index_layer(self, version_path: str) -> retrieval_layer.RetrievalLayer:
+  def index_layer(self, version_path: str) -> retrievers.RetrievalLayer:
     """Returns a search of an index with the model's current parameters.
 
     Loads the index again: training's own copy serves the prepared batches.
@@ -55,7 +55,7 @@ class HeldOutQueries:
     index = storage.load(
       version_path, self._inputs.table.manifest['corpus_fingerprint']
     )
-    return retrieval_layer.RetrievalLayer(self._embed, index.searcher)
+    return retrievers.RetrievalLayer(self._embed, index.searcher)
 
   def measure(self, retriever: retriever_lib.Retriever) -> dict[str, float]:
     """Returns each metric's mean over the queries, by name."""
@@ -83,9 +83,9 @@ class HeldOutQueries:
     number = max(config.pretraining.num_candidates, names.HELD_OUT_RANKS[-1])
     hits = retriever.retrieve(
       retriever_lib.masked(batch['query_ids'], self._inputs.tokenizer),
-      number + span_recall.SPARE_HITS,
+      number + candidates.SPARE_HITS,
     ).block_ids
-    _, has_span = span_recall.find(
+    _, has_span = candidates.find_spans(
       hits, batch, table, names.HELD_OUT_RANKS[-1], config.lengths.block_tokens
     )
     chosen = pretraining_batches.choose(hits, batch, table, experiment=config)

@@ -13,15 +13,15 @@ from typing import NamedTuple, Optional
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.index import embedding
 from realm_tf.index import model_files
-from realm_tf.index import query_embeddings
 from realm_tf.index import searcher
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import sampling
 from realm_tf.retrieval import hot_swap
-from realm_tf.retrieval import retrieval_layer
 from realm_tf.retrieval import retriever
+from realm_tf.retrieval import retrievers
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import runs
@@ -44,14 +44,14 @@ class _Slot:
     self.model = realm_model.RealmModel(
       inputs.config.model, [realm_model.EMBEDDER]
     )
-    self.embed = query_embeddings.compile_embedding(
+    self.embed = embedding.compile_queries(
       self.model, inputs.config.lengths.query_tokens, inputs.special_ids
     )
 
 
 class _Loaded(NamedTuple):
   slot: _Slot
-  layer: retrieval_layer.RetrievalLayer
+  layer: retrievers.RetrievalLayer
 
 
 class IndexSearch:
@@ -156,7 +156,7 @@ class IndexSearch:
       # for all of them, `verify` raises the error that `HotSwap` expects.
       versions.verify(version.path)
       raise
-    layer = retrieval_layer.RetrievalLayer(slot.embed, index.searcher)
+    layer = retrievers.RetrievalLayer(slot.embed, index.searcher)
     return _Loaded(slot, layer)
 
   def _idle_slot(self) -> _Slot:

@@ -11,7 +11,6 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.records import whole_blocks
-from realm_tf.retrieval import hybrid
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions

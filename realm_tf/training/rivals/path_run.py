@@ -8,11 +8,10 @@ import dataclasses
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.index import query_embeddings
+from realm_tf.index import embedding
 from realm_tf.modeling import realm_model
 from realm_tf.records import whole_blocks
 from realm_tf.retrieval import linked_blocks
-from realm_tf.retrieval import path_searcher
 from realm_tf.retrieval import retriever
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_index
@@ -61,12 +60,12 @@ def run(
   run_loop.run(
     path_trainer.batches(
       labels,
-      query_embeddings.compile_embedding(
+      embedding.compile_queries(
         model, config.lengths.query_tokens, inputs.special_ids, any_size=True
       ),
       index.searcher,
       words=words,
-      paths=path_searcher.Paths(linked, index.embeddings),
+      paths=linked_blocks.Paths(linked, index.embeddings),
       experiment=config,
       share=run_loop.share,
     )

@@ -18,7 +18,7 @@ from realm_tf.modeling import realm_model
 from realm_tf.objectives import span_likelihood
 from realm_tf.records import joining
 from realm_tf.records import sampling
-from realm_tf.retrieval import path_searcher
+from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever
 from realm_tf.training import answer_labels
 from realm_tf.training import step_trainer
@@ -45,7 +45,7 @@ def batches(
   searcher: searcher_lib.Searcher,
   *,
   words: retriever.Retriever,
-  paths: path_searcher.Paths,
+  paths: linked_blocks.Paths,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
 ) -> Iterator[Batch]:
@@ -68,7 +68,9 @@ def batches(
     question_ids = share.trim(labels.questions.ids[rows], _QUESTION_WIDTH)
     queries = embed(question_ids)
     by_words = words.retrieve(labels.questions.queries(rows), _NUM_BY_WORDS)
-    found = searcher.search(queries, path_searcher.NUM_SEEDS - _NUM_BY_WORDS)
+    found = searcher.search(
+      queries, linked_blocks.NUM_PATH_SEEDS - _NUM_BY_WORDS
+    )
     seeds = _joined(found.block_ids, by_words.block_ids)
     blocks, vectors = paths.of(queries, seeds)  # [B, F, 1 + M], [..., D]
     has_answer, is_compared = (

@@ -7,7 +7,7 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.index import query_embeddings
+from realm_tf.index import embedding
 from realm_tf.training import runs
 from realm_tf.training.pretraining import held_out_queries
 from tests import fakes
@@ -43,7 +43,7 @@ class HeldOutQueriesTest(absltest.TestCase):
       tokenizer=tiny.TOKENIZER,
       special_ids=tiny.SPECIAL_IDS,
     )
-    with mock.patch.object(query_embeddings, 'compile_embedding'):
+    with mock.patch.object(embedding, 'compile_embedding'):
       held_out = held_out_queries.HeldOutQueries(
         inputs,
         queries,

@@ -10,9 +10,8 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.index import block_embeddings
+from realm_tf.index import embedding
 from realm_tf.index import index_builder
-from realm_tf.index import query_embeddings
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import sampling
@@ -65,13 +64,13 @@ class IndexSearchTest(absltest.TestCase):
   @classmethod
   def _exact_scores(cls, model):
     """Returns a model's embeddings of all blocks, and scores, [B, N]."""
-    embeddings = block_embeddings.embed_blocks(
-      block_embeddings.compile_embedding(model, small.SPECIAL_IDS),
+    embeddings = embedding.embed_blocks(
+      embedding.compile_blocks(model, small.SPECIAL_IDS),
       cls.table,
       np.arange(len(_LENGTHS)),
       small.CONFIG.lengths,
     )
-    queries = query_embeddings.compile_embedding(
+    queries = embedding.compile_queries(
       model, small.CONFIG.lengths.query_tokens, small.SPECIAL_IDS
     )(_QUERIES)
     return embeddings, queries @ embeddings.T

@@ -1,10 +1,11 @@
-"""Embeds blocks of a corpus.
+"""Embeds blocks of a corpus and queries, by TensorFlow or OpenVINO.
 
 Batches take the blocks in order of length: each is padded only to its longest
 block, and batches of short blocks have more blocks.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+import importlib.util
 from typing import Any, NamedTuple, Optional, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import lean_encoder
+from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.records import joining
@@ -19,10 +21,14 @@ from realm_tf.records import null_block
 
 BATCH_SIZE = 128  # Blocks of full length embedded at once.
 _LENGTH_STEP = 32  # Few lengths: compiling each takes seconds.
+_WORDPIECES_AT_ONCE = 4096  # Larger calls of OpenVINO leave the cores' caches.
+_IDS = tf.TensorSpec([None, None], tf.int32)
 
 _T = TypeVar('_T')
 # (title_ids [B, Lt], body_ids [B, Lz], L) -> embeddings, float32 [B, D].
-Embed = Callable[[np.ndarray, np.ndarray, int], tf.Tensor]
+BlockEmbed = Callable[[np.ndarray, np.ndarray, int], tf.Tensor]
+# Wordpieces, int32 [B, Lx], padded with zeros -> float32 [B, D].
+QueryEmbed = Callable[[np.ndarray], np.ndarray]
 
 
 class _Batch(NamedTuple):
@@ -33,12 +39,12 @@ class _Batch(NamedTuple):
   length: int  # In wordpieces.
 
 
-def compile_embedding(
+def compile_blocks(
   model: realm_model.RealmModel,
   special_ids: tuple[int, int],
   dtype: str = 'float32',
   strategy: Optional[tf.distribute.Strategy] = None,
-) -> Embed:
+) -> BlockEmbed:
   """Returns the compiled block embedder, which reads the current variables.
 
   Args:
@@ -66,7 +72,7 @@ def compile_embedding(
 
 
 def embed_blocks(
-  embed: Embed,
+  embed: BlockEmbed,
   table: block_table.BlockTable,
   block_ids: np.ndarray,
   lengths: config_lib.LengthConfig,
@@ -148,7 +154,9 @@ def _batches(
     start += size
 
 
-def _distribute(embed: Embed, strategy: tf.distribute.Strategy) -> Embed:
+def _distribute(
+  embed: BlockEmbed, strategy: tf.distribute.Strategy
+) -> BlockEmbed:
   number = strategy.num_replicas_in_sync
 
   @tf.function
@@ -171,3 +179,150 @@ def _distribute(embed: Embed, strategy: tf.distribute.Strategy) -> Embed:
     return tf.concat(results, axis=0)[: len(titles)]
 
   return split
+
+
+def opener(
+  model: realm_model.RealmModel,
+  special_ids: tuple[int, int],
+  config: config_lib.IndexConfig,
+  strategy: Optional[tf.distribute.Strategy] = None,
+) -> Callable[[], BlockEmbed]:
+  """Returns a function that returns a block embedder of the current variables.
+
+  OpenVINO copies the variables: call the function again after they change. The
+  call raises UserError if OpenVINO was chosen and is not installed.
+
+  Args:
+    model: Model with the EMBEDDER part, made in the strategy's scope.
+    special_ids: [CLS] and [SEP].
+    strategy: For TensorFlow only.
+  """
+  dtype = precision.choose(config.embed_dtype)
+  if choose_backend(config.embed_backend, strategy) == 'openvino':
+    return lambda: openvino_blocks(model, special_ids, dtype)
+  embed = compile_blocks(model, special_ids, dtype, strategy)
+  return lambda: embed
+
+
+def choose_backend(
+  backend: str, strategy: Optional[tf.distribute.Strategy] = None
+) -> str:
+  """Returns 'tensorflow' or 'openvino', for `IndexConfig.embed_backend`.
+
+  OpenVINO, an extra, embeds several times as many blocks a second on CPUs
+  (docs/performance.md). 'auto' takes it if it is installed and there is no
+  accelerator.
+  """
+  if backend != 'auto':
+    return backend
+  # Binaries pass TensorFlow's default strategy where no flag chose one.
+  is_alone = strategy is None or strategy.num_replicas_in_sync == 1
+  has_accelerator = any(map(tf.config.list_physical_devices, ('GPU', 'TPU')))
+  is_installed = importlib.util.find_spec('openvino') is not None
+  is_better = is_alone and not has_accelerator and is_installed
+  return 'openvino' if is_better else 'tensorflow'
+
+
+def openvino_blocks(
+  model: realm_model.RealmModel, special_ids: tuple[int, int], dtype: str
+) -> BlockEmbed:
+  """Returns the block embedder on OpenVINO, with the current variables."""
+  embedder = model.block_embedder
+  encode = _openvino_encoder(model, embedder, dtype)
+  pack = _packer(
+    lambda titles, bodies, length: model.with_block_prompt(
+      joining.pack(titles, bodies, *special_ids, length)
+    ),
+    [_IDS, _IDS, tf.TensorSpec([], tf.int32)],
+  )
+
+  def embed(titles: np.ndarray, bodies: np.ndarray, length: int) -> tf.Tensor:
+    packed = pack(tf.constant(titles), tf.constant(bodies), length)
+    size = max(1, _WORDPIECES_AT_ONCE // length)
+    results = []
+    for start in range(0, len(titles), size):
+      some = {k: v[start : start + size].numpy() for k, v in packed.items()}
+      results.append(embedder.from_outputs(encode(some), some['input_mask']))
+    return tf.concat(results, axis=0)
+
+  return embed
+
+
+def compile_queries(
+  model: realm_model.RealmModel,
+  query_tokens: int,
+  special_ids: tuple[int, int],
+  *,
+  any_size: bool = False,
+  backend: str = 'tensorflow',
+) -> QueryEmbed:
+  """Returns the query embedder, in float32, which reads the current variables.
+
+  Args:
+    any_size: Whether one graph serves all shapes, so that no question waits for
+      a compilation. By default each shape has its own: accelerators need it.
+    backend: As `IndexConfig.embed_backend`. OpenVINO serves all shapes and
+      copies the variables.
+  """
+  if choose_backend(backend) == 'openvino':
+    return _openvino_queries(model, query_tokens, special_ids)
+
+  @tf.function(input_signature=[_IDS] if any_size else None, autograph=False)
+  def embed(query_ids: tf.Tensor) -> tf.Tensor:
+    return model.embed_queries(
+      joining.pack_longest(query_ids, None, *special_ids, query_tokens)
+    )
+
+  return lambda query_ids: embed(tf.constant(query_ids, tf.int32)).numpy()
+
+
+def _openvino_queries(
+  model: realm_model.RealmModel, query_tokens: int, special_ids: tuple[int, int]
+) -> QueryEmbed:
+  embedder = model.query_embedder
+  encode = _openvino_encoder(model, embedder, 'float32')
+  size = model.config.embedder_bert.hidden_size
+  pack = _packer(
+    lambda ids: model.with_query_prompt(
+      joining.pack_longest(ids, None, *special_ids, query_tokens)
+    ),
+    [_IDS],
+  )
+  head = _packer(
+    lambda mask, sequence, pooled: (
+      model.score_scale
+      * embedder.from_outputs(
+        {'sequence_output': sequence, 'pooled_output': pooled}, mask
+      )
+    ),
+    [_IDS, tf.TensorSpec([None, None, size]), tf.TensorSpec([None, size])],
+  )
+
+  def embed(query_ids: np.ndarray) -> np.ndarray:
+    packed = pack(tf.constant(query_ids, tf.int32))
+    outputs = encode({name: ids.numpy() for name, ids in packed.items()})
+    return head(
+      packed['input_mask'], outputs['sequence_output'], outputs['pooled_output']
+    ).numpy()
+
+  return embed
+
+
+def _packer(
+  function: Callable[..., Any], signature: list[tf.TensorSpec]
+) -> Any:
+  """Returns one graph for all shapes: no query waits for a compilation."""
+  return tf.function(function, input_signature=signature, autograph=False)
+
+
+def _openvino_encoder(
+  model: realm_model.RealmModel, embedder: Any, dtype: str
+) -> Callable[[dict[str, np.ndarray]], dict[str, tf.Tensor]]:
+  from realm_tf.modeling import openvino_encoder  # An extra.
+
+  return openvino_encoder.OpenvinoEncoder(
+    embedder.encoder,
+    model.config.embedder_bert,
+    dtype,
+    cls_only=not embedder.config.reads_all,
+  )

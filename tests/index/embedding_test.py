@@ -1,15 +1,20 @@
-"""Tests for realm_tf.index.block_embeddings."""
+"""Tests for realm_tf.index.embedding."""
 
+import functools
+import importlib.util
 import json
 import subprocess
 import sys
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.index import block_embeddings
+from realm_tf import config as config_lib
+from realm_tf.index import embedding
+from realm_tf.modeling import realm_model
 from realm_tf.records import joining
 from tests import source_tree
 from tests import tiny
@@ -18,13 +23,16 @@ from tests.index import small
 _LENGTHS = small.CONFIG.lengths  # 40 wordpieces; 3 from the title.
 _BODY_LENGTHS = (2, 60, 1, 13, 30, 13, 7, 36, 20)
 _ALL = np.arange(9)
+_BERT = tiny.bert(vocab_size=12, max_positions=16, initializer_range=0.5)
+_QUERY_TOKENS = 6
+_SPECIAL_IDS = (2, 3)
 
 
 class FullBatchesTest(absltest.TestCase):
   def test_a_full_batch_of_each_length_has_the_wordpieces_of_the_longest(self):
     lengths = tiny.changed(_LENGTHS, block_tokens=70)
     # 8 * 70 wordpieces: 17 blocks of 32, 8 of 64.
-    found = block_embeddings.full_batches(lengths, 8)
+    found = embedding.full_batches(lengths, 8)
     self.assertEqual(found, [(17, 32), (8, 64), (8, 70)])
 
 
@@ -43,8 +51,8 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     return tf.constant(np.stack(counts, axis=1), tf.float32)
 
   def _embed(self, model, block_ids, batch_size, **kwargs):
-    return block_embeddings.embed_blocks(
-      block_embeddings.compile_embedding(model, small.SPECIAL_IDS, **kwargs),
+    return embedding.embed_blocks(
+      embedding.compile_blocks(model, small.SPECIAL_IDS, **kwargs),
       self.table,
       block_ids,
       _LENGTHS,
@@ -71,7 +79,7 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
       )
 
   def test_longer_batches_come_first_and_have_fewer_blocks(self):
-    embeddings = block_embeddings.embed_blocks(
+    embeddings = embedding.embed_blocks(
       self._count, self.table, _ALL, _LENGTHS, batch_size=4
     )
     # Titles have 1, 2, 3, 4, 5, 1, 2, 3, 4 wordpieces; at most 3 are kept.
@@ -88,13 +96,13 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     )
 
   def test_null_blocks_fill_the_last_batch(self):
-    block_embeddings.embed_blocks(
+    embedding.embed_blocks(
       self._count, self.table, _ALL, _LENGTHS, batch_size=5
     )
     self.assertEqual(self.batches[1][2], [13, 7, 1, 2, 0, 0])
 
   def test_few_blocks_make_a_small_batch(self):
-    block_embeddings.embed_blocks(
+    embedding.embed_blocks(
       self._count, self.table, _ALL[:3], _LENGTHS, batch_size=100
     )
     self.assertEqual([size for size, _, _ in self.batches], [4])
@@ -105,7 +113,7 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_progress_counts_every_block_once(self):
     done = []
-    block_embeddings.embed_blocks(
+    embedding.embed_blocks(
       self._count,
       self.table,
       _ALL,
@@ -134,20 +142,18 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
       events.append(f'sent {number}')
       return _Pending(number)
 
-    block_embeddings.embed_blocks(
-      embed, self.table, _ALL, _LENGTHS, batch_size=3
-    )
+    embedding.embed_blocks(embed, self.table, _ALL, _LENGTHS, batch_size=3)
     self.assertEqual(events[:3], ['sent 0', 'sent 1', 'read 0'])
     self.assertEqual(events[-1], 'read 2')
 
   def test_reads_the_current_variables(self):
     model = small.model()
-    embed = block_embeddings.compile_embedding(model, small.SPECIAL_IDS)
+    embed = embedding.compile_blocks(model, small.SPECIAL_IDS)
     arguments = (embed, self.table, _ALL, _LENGTHS)
-    before = block_embeddings.embed_blocks(*arguments)
+    before = embedding.embed_blocks(*arguments)
     projection = model.block_embedder.projection.kernel
     projection.assign(3 * projection)
-    after = block_embeddings.embed_blocks(*arguments)
+    after = embedding.embed_blocks(*arguments)
     self.assertAllClose(after, 3 * before, rtol=1e-5)
 
   def test_bfloat16_gives_close_float32_embeddings(self):
@@ -170,6 +176,133 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual((report['replicas'], report['shape']), (2, [9, 4]))
     self.assertGreater(report['size'], 0.01)
     self.assertLess(report['difference'], 1e-5)
+
+
+class CompileQueriesTest(tf.test.TestCase):
+  compile = staticmethod(embedding.compile_queries)
+
+  def setUp(self):
+    super().setUp()
+    tf.random.set_seed(0)
+    self.model = realm_model.RealmModel(
+      config_lib.ModelConfig(
+        embedder_bert=_BERT,
+        reader_bert=_BERT,
+        embedder=config_lib.EmbedderConfig(embedding_size=4, score_scale=3.0),
+      ),
+      [realm_model.EMBEDDER],
+    )
+    self.embed = self.compile(self.model, _QUERY_TOKENS, _SPECIAL_IDS)
+
+  def test_embeds_cls_query_sep_with_the_query_tower(self):
+    tokens = joining.pack(tf.constant([[7, 8], [9, 0]]), None, 2, 3, 4)
+    self.assertAllClose(
+      self.embed(np.array([[7, 8], [9, 0]])),
+      3 * self.model.query_embedder(tokens),
+    )
+
+  def test_padding_does_not_matter(self):
+    self.assertAllClose(
+      self.embed(np.array([[7, 8, 0, 0]])),
+      self.embed(np.array([[7, 8]])),
+      atol=1e-5,
+    )
+
+  def test_long_query_is_cut(self):
+    # 6 - 2 wordpieces are kept.
+    self.assertAllClose(
+      self.embed(np.array([[7, 8, 9, 10, 11, 5]])),
+      self.embed(np.array([[7, 8, 9, 10]])),
+      atol=1e-5,
+    )
+
+  def test_changed_parameters_take_effect(self):
+    ids = np.array([[7, 8]])
+    before = self.embed(ids)
+    kernel = self.model.query_embedder.projection.kernel
+    kernel.assign(2 * kernel)
+    self.assertAllClose(self.embed(ids), 2 * before)
+
+
+class CompileAnySizeTest(CompileQueriesTest):
+  compile = functools.partial(embedding.compile_queries, any_size=True)
+
+  def test_one_graph_serves_all_sizes(self):
+    with mock.patch.object(
+      self.model, 'embed_queries', wraps=self.model.embed_queries
+    ) as traced:
+      for shape in ((1, 1), (3, 2), (2, 9)):
+        self.assertEqual(self.embed(np.full(shape, 7)).shape, (shape[0], 4))
+    traced.assert_called_once()
+
+
+class OpenvinoTest(tf.test.TestCase, parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.table = small.open_corpus(
+      self.create_tempdir().full_path, _BODY_LENGTHS
+    )
+    self.model = small.model()
+
+  def _open(self, **config):
+    return embedding.opener(
+      self.model, small.SPECIAL_IDS, config_lib.IndexConfig(**config)
+    )
+
+  def _embed(self, embed):
+    return embedding.embed_blocks(embed, self.table, _ALL, _LENGTHS)
+
+  @parameterized.parameters(1, 4096)
+  def test_openvino_agrees_with_tensorflow(self, wordpieces_at_once):
+    expected = self._embed(self._open(embed_backend='tensorflow')())
+    with mock.patch.object(
+      embedding, '_WORDPIECES_AT_ONCE', wordpieces_at_once
+    ):
+      actual = self._embed(self._open(embed_backend='openvino')())
+    self.assertAllClose(actual, expected, atol=1e-5)
+
+  @parameterized.parameters('cls', 'pooled', 'mean')
+  def test_queries_agree_too(self, head):
+    config = tiny.changed(
+      small.CONFIG.model, embedder={'head': head, 'score_scale': 3.0}
+    )
+    model = realm_model.RealmModel(config, [realm_model.EMBEDDER])
+    slow, fast = (
+      embedding.compile_queries(
+        model, 7, small.SPECIAL_IDS, any_size=True, backend=backend
+      )
+      for backend in ('tensorflow', 'openvino')
+    )
+    for size in (1, 4, 9):  # The last query is cut.
+      ids = np.arange(5, 5 + 2 * size, dtype=np.int32).reshape(2, size)
+      self.assertAllClose(fast(ids), slow(ids), atol=1e-5)
+
+  def test_a_reopened_embedder_has_the_current_variables(self):
+    open_embed = self._open(embed_backend='openvino')
+    before = self._embed(open_embed())
+    projection = self.model.block_embedder.projection.kernel
+    projection.assign(3 * projection)
+    words = self.model.block_embedder.encoder.get_embedding_table()
+    words.assign(2 * words)
+    after = self._embed(open_embed())
+    self.assertNotAllClose(after, 3 * before, rtol=1e-3)
+    expected = self._embed(self._open(embed_backend='tensorflow')())
+    self.assertAllClose(after, expected, atol=1e-5)
+
+  def test_auto_takes_openvino_on_one_cpu_if_installed(self):
+    self.assertEqual(embedding.choose_backend('auto'), 'openvino')
+    # The strategy of a binary without --distribution_strategy.
+    alone = tf.distribute.get_strategy()
+    self.assertEqual(embedding.choose_backend('auto', alone), 'openvino')
+    two = mock.Mock(num_replicas_in_sync=2)
+    self.assertEqual(embedding.choose_backend('auto', two), 'tensorflow')
+    self.assertEqual(embedding.choose_backend('openvino', two), 'openvino')
+    with mock.patch.object(importlib.util, 'find_spec', return_value=None):
+      self.assertEqual(embedding.choose_backend('auto'), 'tensorflow')
+    with mock.patch.object(
+      tf.config, 'list_physical_devices', return_value=['GPU:0']
+    ):
+      self.assertEqual(embedding.choose_backend('auto'), 'tensorflow')
 
 
 if __name__ == '__main__':
