@@ -45,6 +45,14 @@ class Questions(NamedTuple):
     rows = np.arange(len(self.given)) if rows is None else rows
     return retriever.of_texts(self.texts(rows), self.ids[rows])
 
+  def search_once(
+    self, search: retriever.Retriever, k: int
+  ) -> retriever.Retriever:
+    """Returns `search`, which does not learn, with `k` blocks of each kept."""
+    kept = retriever.Kept(search)
+    kept.retrieve(self.queries(), k)
+    return kept
+
 
 def tokenize(
   given: Sequence[questions_lib.Question], tokenizer: Tokenizer, length: int

@@ -42,5 +42,5 @@ ALL = {
   'train_closed_book': ('corpus_dir queries_dir run_dir', 'queries_dir'),
   'train_path': ('corpus_dir questions init_from run_dir', 'init_from'),
   'train_tagger': ('train output_dir vocab_file', 'train dev vocab_file'),
-  'warm_start': ('corpus_dir questions run_dir', 'negatives_from'),
+  'warm_start': ('corpus_dir questions run_dir', ''),
 }

@@ -6,12 +6,12 @@ from tensorflow.compiler.xla.service import hlo_pb2
 
 from realm_tf.planning import lowering
 from realm_tf.planning import one_of_many
-from realm_tf.training import gradients
+from realm_tf.training import optimizer
 
 
 def _step(value):
   replica = tf.distribute.get_replica_context()
-  (total,) = gradients.all_reduce([value])
+  (total,) = optimizer.all_reduce([value])
   number = tf.cast(replica.replica_id_in_sync_group, tf.float32)
   return total / replica.num_replicas_in_sync + number
 
