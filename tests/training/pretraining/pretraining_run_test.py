@@ -43,7 +43,7 @@ class PretrainingRunTest(absltest.TestCase):
     num_steps=_NUM_STEPS,
     resume=False,
     share=0.0,
-    init_from=job.NOTHING,
+    init_from=None,
     keep_best=None,
     **changes,
   ):
@@ -57,7 +57,7 @@ class PretrainingRunTest(absltest.TestCase):
     pretraining_run.run(
       runs.open_inputs(config, self.corpus_dir),
       self.queries_dir,
-      job.Job(self.run_dir, init_from, resume=resume),
+      job.Job(self.run_dir, init_from or job.InitFrom(), resume=resume),
       retriever=fakes.FoundBy(
         lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1])
       ),
