@@ -29,10 +29,9 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
+from realm_tf.training import loop
 from realm_tf.training import optimizer
-from realm_tf.training import prefetch
 from realm_tf.training import runs
-from realm_tf.training.pretraining import index_age
 from realm_tf.training.pretraining import index_search
 from realm_tf.training.pretraining import pretraining_batches
 from realm_tf.training.pretraining import pretraining_trainer
@@ -156,9 +155,9 @@ class _Training:
       model,
       _CONFIG,
       special_ids=tokenizer.special_ids,
-      age=index_age.IndexAge(self._run_dir),
+      age=index_search.IndexAge(self._run_dir),
     )
-    self._batches = prefetch.prefetch(
+    self._batches = loop.prefetch(
       pretraining_batches.with_index_step(
         pretraining_batches.batches(
           _write_queries(os.path.join(directory, 'queries'), table),

@@ -91,15 +91,15 @@ def read(
 
   `update` is the corpus to add the articles to.
   """
-  added = (update.num_articles, update.find) if update else (0, lambda _: '')
   articles = sources.read_articles(
     split(INPUT.value),
     flags.FLAGS.format,
     _DROP_LISTS.value,
     counts or new_counts(),
     article_records.Keys(*(key.value for key in _KEYS)),
-    *added,
-    NUM_WORKERS.value,
+    first_number=update.num_articles if update else 0,
+    find_known=update.find if update else lambda article_id: '',
+    num_workers=NUM_WORKERS.value,
   )
   articles = itertools.islice(articles, _MAX_ARTICLES.value)
   return progress(articles, what, 'articles')

@@ -21,7 +21,7 @@ from . import training_flags
 
 from realm_tf.records import query_table
 from realm_tf.training import runs
-from realm_tf.training.rivals import closed_book_run
+from realm_tf.training.rivals import closed_book_trainer
 
 _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 _QUERIES_DIR = question_flags.define_queries_dir()
@@ -36,7 +36,7 @@ def main(_):
   inputs = runs.open_inputs(
     config_flags.config(), corpus_flags.CORPUS_DIR.value
   )
-  closed_book_run.run(inputs, examples, job)
+  closed_book_trainer.run(inputs, examples, job)
 
 
 if __name__ == '__main__':

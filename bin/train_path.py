@@ -23,7 +23,7 @@ from absl import flags
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
 from realm_tf.training import runs
-from realm_tf.training.rivals import path_run
+from realm_tf.training.rivals import path_trainer
 
 _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 flags.mark_flags_as_required(['questions', 'init_from'])
@@ -37,7 +37,7 @@ def main(_):
   )
   linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
   words = bm25.over_table(inputs.table)
-  path_run.run(inputs, questions, job, linked=linked, words=words)
+  path_trainer.run(inputs, questions, job, linked=linked, words=words)
 
 
 if __name__ == '__main__':

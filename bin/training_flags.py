@@ -9,7 +9,6 @@ from . import strategy_flags
 
 from absl import flags
 
-from realm_tf.training import initial_params
 from realm_tf.training import job as job_lib
 
 INIT_FROM = path_flags.existing(
@@ -30,7 +29,7 @@ def define_reader_init_from() -> flags.FlagHolder:
 def job(run_dir: str, reader: Optional[flags.FlagHolder] = None) -> job_lib.Job:
   """Returns the job's settings; must precede any tensor, to split the CPU."""
   reader_dir = None if reader is None else reader.value
-  init_from = initial_params.InitFrom(INIT_FROM.value, reader_dir)
+  init_from = job_lib.InitFrom(INIT_FROM.value, reader_dir)
   return job_lib.Job(
     run_dir, init_from, devices=strategy_flags.create(), resume=_RESUME.value
   )

@@ -329,9 +329,9 @@ class LiveSearch:
   def put(self, ids: np.ndarray, embeddings: np.ndarray) -> None:
     """Adds blocks, or replaces their embeddings, [n, D]."""
     self._reserve(len(self._rows) + len(ids), embeddings.shape[1])
-    for block_id, embedding in zip(map(int, ids), embeddings):
+    for block_id, vector in zip(map(int, ids), embeddings):
       row = self._rows.setdefault(block_id, len(self._rows))
-      self._ids[row], self._embeddings[row] = block_id, embedding
+      self._ids[row], self._embeddings[row] = block_id, vector
     self._hide(ids, True)
 
   def remove(self, ids: Iterable[int]) -> None:

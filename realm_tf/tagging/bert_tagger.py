@@ -1,4 +1,8 @@
-"""Tags named entities with a BERT of bin.train_tagger (Section 3.4)."""
+"""Tags named entities with a BERT of bin.train_tagger (Section 3.4).
+
+The BERT labels the wordpieces that begin a word, with the IOB2 labels of
+CoNLL-2003.
+"""
 
 from collections.abc import Sequence
 
@@ -15,11 +19,59 @@ from realm_tf.modeling import token_tagger
 from realm_tf.records import joining
 from realm_tf.records import sampling
 from realm_tf.rundir import layout
-from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
 
+NO_LABEL = -1
 _BATCH_SIZE = 256  # Sentences.
 _LENGTH_STEP = 16  # Tokens; few shapes mean few traces.
+
+
+def label_names(sentences: Sequence[conll.LabeledSentence]) -> list[str]:
+  """Returns the IOB2 labels of all entity types, 'O' first."""
+  kinds = sorted({e.type for s in sentences for e in s.entities})
+  pairs = ([f'B-{kind}', f'I-{kind}'] for kind in kinds)
+  return [conll.OUTSIDE, *(label for pair in pairs for label in pair)]
+
+
+def encode(
+  sentence: conll.LabeledSentence,
+  tokens: wordpiece.Tokens,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  names: Sequence[str],
+) -> np.ndarray:
+  """Returns the label id of each of the L wordpieces of a text, int [L].
+
+  Pieces that do not begin a word have NO_LABEL. `names` are `label_names`.
+  """
+  numbers = {name: i for i, name in enumerate(names)}
+  pieces = (
+    conll.Entity._make((*np.searchsorted(tokens.starts, e[:2]), e.type))
+    for e in sentence.in_characters()
+  )
+  labels = conll.encode(len(tokens.ids), (p for p in pieces if p.start < p.end))
+  ids = np.array([numbers[label] for label in labels], np.int32)
+  return np.where(tokenizer.word_starts(tokens), ids, NO_LABEL)
+
+
+def decode(
+  tokens: wordpiece.Tokens, is_start: np.ndarray, labels: Sequence[str]
+) -> list[conll.Entity]:
+  """Returns the entities in characters.
+
+  Args:
+    is_start: Whether each of the L pieces begins a word, bool [L].
+    labels: One label a word.
+  """
+  first = np.flatnonzero(is_start)
+  stops = np.append(first[1:], len(tokens.ids))
+  return [
+    conll.Entity(
+      int(tokens.starts[first[start]]),
+      int(tokens.ends[stops[end - 1] - 1]),
+      kind,
+    )
+    for start, end, kind in conll.decode(labels)
+  ]
 
 
 class BertTagger:
@@ -36,10 +88,8 @@ class BertTagger:
     max_tokens: int,
     batch_size: int,
   ):
-    self._tokenizer = tokenizer
-    self._names = names
-    self._max_tokens = max_tokens
-    self._batch_size = batch_size
+    self._tokenizer, self._names = tokenizer, names
+    self._max_tokens, self._batch_size = max_tokens, batch_size
     special_ids = tokenizer.special_ids
 
     @tf.function
@@ -58,9 +108,21 @@ class BertTagger:
     found = [[] for _ in texts]
     for start in range(0, len(order), self._batch_size):
       rows = order[start : start + self._batch_size]
-      labels = self._labels([tokens[row].ids for row in rows])
-      for row, ids in zip(rows, labels, strict=True):
-        found[row] = self._decode(tokens[row], ids)
+      ids = sampling.trim(
+        sampling.pad_rows(
+          [tokens[row].ids for row in rows], self._max_tokens - 2
+        ),
+        _LENGTH_STEP,
+      )
+      # A constant batch size limits traces to one per length.
+      ids = np.pad(ids, [(0, self._batch_size - len(rows)), (0, 0)])
+      label_ids = self._label(tf.constant(ids)).numpy()
+      for row, own in zip(rows, label_ids[: len(rows)], strict=True):
+        # Pieces beyond `max_tokens` have no labels.
+        kept = wordpiece.Tokens(*(part[: len(own)] for part in tokens[row]))
+        is_start = self._tokenizer.word_starts(kept)
+        labels = [self._names[i] for i in own[: len(is_start)][is_start]]
+        found[row] = decode(kept, is_start, labels)
     return found
 
   def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
@@ -69,21 +131,6 @@ class BertTagger:
       salient_spans.with_dates(text, [(e.start, e.end) for e in entities])
       for text, entities in zip(texts, self.entities(texts), strict=True)
     ]
-
-  def _labels(self, rows: Sequence[np.ndarray]) -> np.ndarray:
-    ids = sampling.trim(
-      sampling.pad_rows(rows, self._max_tokens - 2), _LENGTH_STEP
-    )
-    # A constant batch size limits traces to one per length.
-    ids = np.pad(ids, [(0, self._batch_size - len(rows)), (0, 0)])
-    return self._label(tf.constant(ids)).numpy()[: len(rows)]
-
-  def _decode(self, tokens, label_ids):
-    # Pieces beyond `max_tokens` have no labels.
-    tokens = wordpiece.Tokens(*(part[: len(label_ids)] for part in tokens))
-    is_start = self._tokenizer.word_starts(tokens)
-    labels = [self._names[i] for i in label_ids[: len(is_start)][is_start]]
-    return token_labels.decode(tokens, is_start, labels)
 
 
 def load(tagger_dir: str) -> BertTagger:

@@ -12,7 +12,6 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.records import answer_presence
 from realm_tf.records import answer_spans
 from realm_tf.records import article_lookup
 from realm_tf.records import block_table
@@ -44,6 +43,14 @@ class Questions(NamedTuple):
     """Returns the retriever's input for these rows, by default for all."""
     rows = np.arange(len(self.given)) if rows is None else rows
     return retriever.of_texts(self.texts(rows), self.ids[rows])
+
+  def search_once(
+    self, search: retriever.Retriever, k: int
+  ) -> retriever.Retriever:
+    """Returns `search`, which does not learn, with `k` blocks of each kept."""
+    kept = retriever.Kept(search)
+    kept.retrieve(self.queries(), k)
+    return kept
 
 
 def tokenize(
@@ -80,7 +87,7 @@ def check(
   gold = (each.gold_id for each in given if not each.is_impossible)
   article_lookup.check(gold, table, "Questions' gold_id", needs_gold)
   flat = [answer for each in questions.answers for answer in each]
-  if any(question.regex for question in given) or answer_presence.is_any_in(
+  if any(question.regex for question in given) or answer_spans.is_any_in(
     table, flat, length
   ):
     return

@@ -5,6 +5,7 @@ the run builds an index every `refresh_every_steps` and at the end. It does so
 between two steps, so that runs are reproducible.
 """
 
+from collections.abc import Iterator
 from typing import Optional
 
 from realm_tf import errors
@@ -14,13 +15,16 @@ from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
+from realm_tf.training import loop
 from realm_tf.training import runs
 
 _KEPT_VERSIONS = 2
 
 
 class FinetuningIndex:
-  """Builds and loads index versions.
+  """Builds and loads index versions; at first, of the first parameters.
+
+  Must be created before a checkpoint is read.
 
   Args:
     init_from: Model directory; the first build reuses embeddings of its index.
@@ -45,6 +49,7 @@ class FinetuningIndex:
     self._root = layout.index_root(run_dir)
     base = init_from and model_files.open_model(init_from).newest_index
     self._base = base.path if base else None
+    self.build(0)
 
   def build(self, step: int) -> None:
     """Builds version `step` with the current parameters."""
@@ -66,10 +71,15 @@ class FinetuningIndex:
       )
     return storage.load(path, self._builder.corpus_fingerprint)
 
-  def next_build(self, step: int, num_steps: int) -> int:
-    """Returns the next step that needs a newer index, at most `num_steps`."""
-    every = self._config.refresh_every_steps or num_steps
-    return min(num_steps, (step // every + 1) * every)
+  def each(self, run_loop: loop.Loop) -> Iterator[tuple[storage.Index, int]]:
+    """Yields each index of a run, and the step up to which it serves."""
+    last = run_loop.num_steps
+    every = self._config.refresh_every_steps or last
+    while True:
+      step = run_loop.step
+      yield self.at(min(step, last - 1)), min(last, (step // every + 1) * every)
+      if run_loop.step >= last:
+        return
 
   def finish(self, step: int) -> None:
     """Builds the last index, unless Embed_doc is frozen."""

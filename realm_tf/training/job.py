@@ -1,8 +1,8 @@
-"""The common part of all training jobs.
+"""A training job: its run directory, first weights and devices.
 
-Each kind of job is a function `NAME_run.run(inputs, examples, job, ...)` that
-checks its examples, creates its model, and runs a loop on its batches. With
-this order a user's mistake in the examples leaves no run directory.
+Each kind of job is a function `run(inputs, examples, job, ...)`: it checks the
+examples, creates its model with the job, and runs a `loop.Loop` of its trainer
+on its batches. So a user's mistake in the examples leaves no run directory.
 """
 
 from collections.abc import Sequence
@@ -11,26 +11,37 @@ import os
 from typing import NamedTuple, Optional
 
 from absl import logging
+import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
+from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import strategies
 from realm_tf.records import sampling
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
-from realm_tf.training import initial_params
 from realm_tf.training import params_export
 from realm_tf.training import runs
+
+
+class InitFrom(NamedTuple):
+  """Model directories that a job starts from; None means random weights.
+
+  The second one combines the embedders of a warm start with another reader.
+  """
+
+  model_dir: Optional[str] = None  # Gives all parameters that fit.
+  reader_dir: Optional[str] = None  # Gives the reader and its heads instead.
 
 
 class Job(NamedTuple):
   """Run directory, first weights and devices of a job."""
 
   run_dir: str
-  init_from: initial_params.InitFrom = initial_params.NOTHING
+  init_from: InitFrom = InitFrom()
   devices: Optional[tf.distribute.Strategy] = None  # None: one device.
   resume: bool = False
 
@@ -70,7 +81,12 @@ class Job(NamedTuple):
     if not self.is_chief:
       return
     if not self.resume:
-      self._check_new()
+      for root in (layout.params_root, layout.checkpoint_dir):
+        if tf.io.gfile.exists(root(self.run_dir)):
+          raise errors.UserError(
+            f'The directory must be new. Found a run in {self.run_dir}. Give '
+            'another one, or --resume where the binary has it.'
+          )
       params_export.forget_untrained(self.run_dir)
     elif tf.io.gfile.exists(
       os.path.join(self.run_dir, config_files.CONFIG_FILE)
@@ -107,7 +123,7 @@ class Job(NamedTuple):
         inputs.tokenizer.is_inner,
         inputs.config.finetuning.null_spans,
       )
-      left_over = initial_params.load(model, inputs, self.init_from)
+      left_over = load_params(model, inputs, self.init_from)
     if keep and self.init_from.model_dir and self.is_chief:
       params_export.keep_untrained(
         self.run_dir,
@@ -117,13 +133,52 @@ class Job(NamedTuple):
       )
     return model
 
-  def _check_new(self) -> None:
-    roots = (
-      layout.params_root(self.run_dir),
-      layout.checkpoint_dir(self.run_dir),
-    )
-    if any(map(tf.io.gfile.exists, roots)):
+
+def load_params(
+  model: realm_model.RealmModel, inputs: runs.Inputs, init_from: InitFrom
+) -> dict[str, np.ndarray]:
+  """Loads the newest parameters that fit; returns the other weights by name.
+
+  Raises:
+    UserError: A directory is no model directory or has another vocabulary, or
+      `reader_dir` lacks a complete reader.
+  """
+  arrays, reader = (
+    model_files.open_model(path, table=inputs.table).read_params()
+    if path
+    else {}
+    for path in init_from
+  )
+  if init_from.reader_dir:
+    if not realm_model.has_reader(reader):
       raise errors.UserError(
-        f'The directory must be new. Found a run in {self.run_dir}. Give '
-        'another one, or --resume where the binary has it.'
+        '--reader_init_from must hold a model with a reader. Found none in '
+        f'{init_from.reader_dir}. Give an imported BERT, or a --run_dir of '
+        'bin.pretrain or bin.finetune.'
       )
+    of_reader = realm_model.READER_PREFIXES
+    arrays = {
+      **{n: arrays[n] for n in arrays if not n.startswith(of_reader)},
+      **{n: reader[n] for n in reader if n.startswith(of_reader)},
+    }
+  if not arrays:
+    return {}
+  report = model.load(arrays)
+  if init_from.reader_dir:
+    # Many BERTs come without a pooler, and no reader uses it.
+    lacking = [
+      name
+      for name in report.missing
+      if name.startswith('reader_') and '/pooler_transform/' not in name
+    ]
+    realm_model.require_parts(
+      report._replace(missing=lacking), init_from.reader_dir
+    )
+  logging.info(
+    'From %s: %d variables used; new: %s; left over: %s.',
+    ' and '.join(filter(None, init_from)),
+    len(report.used),
+    report.missing,
+    report.left_over,
+  )
+  return {name: arrays[name] for name in report.left_over}

@@ -1,4 +1,4 @@
-"""Runs a trainer: logs, checkpoints, preemption.
+"""Runs a trainer: batches ahead of the step, logs, checkpoints, preemption.
 
 A checkpoint holds parameters, optimizer, step and skipped steps. Batches and
 dropout are functions of seed and step, so a resumed run has the same losses as
@@ -7,7 +7,9 @@ an uninterrupted run.
 
 from collections.abc import Callable, Iterator, Mapping
 import contextlib
+import queue
 import signal
+import threading
 from typing import Any, Generic, Optional, TypeVar
 
 from absl import logging
@@ -32,6 +34,9 @@ Trainer = TypeVar('Trainer', bound=step_trainer.StepTrainer)
 # Steps whose loss or gradient is not finite are skipped. So many in a row end
 # training.
 MAX_SKIPPED_STEPS = 10
+Item = TypeVar('Item')
+_DEPTH = 2  # Limit of prepared batches.
+_SHOWN = 'loss', 'accuracy', 'marginal_retrieval_utility', 'exact_match'
 
 
 class Loop(Generic[Trainer]):
@@ -188,7 +193,9 @@ class Loop(Generic[Trainer]):
     if self._job.is_chief:
       row = metrics_log.append(layout.metrics_file(self._run_dir), step, output)
       self._bar.update(step - self._bar.n)
-      self._bar.set_postfix_str(_short(row))
+      self._bar.set_postfix_str(
+        ', '.join(f'{name} {row[name]:.3g}' for name in _SHOWN if name in row)
+      )
     in_a_row = output['skipped_in_a_row']
     if in_a_row >= MAX_SKIPPED_STEPS:
       raise errors.UserError(
@@ -200,10 +207,46 @@ class Loop(Generic[Trainer]):
       self.save()
 
 
-def _short(row: metrics_log.Row) -> str:
-  """Returns the few metrics of the progress bar."""
-  names = ('loss', 'accuracy', 'marginal_retrieval_utility', 'exact_match')
-  return ', '.join(f'{name} {row[name]:.3g}' for name in names if name in row)
+def prefetch(items: Iterator[Item]) -> Iterator[Item]:
+  """Yields `items` in order; a thread prepares the next ones.
+
+  An error of the iterator is raised here, at its place in the order. The thread
+  ends with the process, or when the returned generator is closed.
+  """
+  ready: queue.Queue = queue.Queue(_DEPTH)
+  closed = threading.Event()
+  end = object()
+
+  def put(item: object, error: Optional[BaseException] = None) -> None:
+    """Waits for room, unless the reader has closed."""
+    while not closed.is_set():
+      try:
+        ready.put((item, error), timeout=0.1)
+        return
+      except queue.Full:
+        continue
+
+  def work() -> None:
+    try:
+      for item in items:
+        put(item)
+        if closed.is_set():
+          return
+      put(end)
+    except BaseException as error:  # pylint: disable=broad-except
+      put(None, error)
+
+  threading.Thread(target=work, daemon=True, name='prefetch').start()
+  try:
+    while True:
+      item, error = ready.get()
+      if error is not None:
+        raise error
+      if item is end:
+        return
+      yield item
+  finally:
+    closed.set()
 
 
 @contextlib.contextmanager

@@ -1,4 +1,8 @@
-"""BERT's AdamW with linear warm-up and decay, from official.nlp."""
+"""From gradients to new weights: sums, norms, clipping, and BERT's AdamW.
+
+AdamW and its warm-up are official.nlp's. Norms belong to the whole batch, so
+every strategy gives the same result.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Optional
@@ -9,8 +13,8 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
-from realm_tf.training import gradients as gradients_lib
 
+Gradient = Optional[tf.Tensor]
 # (device, dtype) -> learning rate and betas of a step, by Keras' names.
 _State = dict[tuple[str, tf.DType], dict[str, tf.Tensor]]
 _CLIP_NORM = 1.0  # BERT's bound on the global norm.
@@ -61,7 +65,7 @@ def make_moments(
 
 def apply(
   optimizer: tf_keras.optimizers.Optimizer,
-  gradients: Sequence[gradients_lib.Gradient],
+  gradients: Sequence[Gradient],
   variables: Sequence[tf.Variable],
   *,
   is_good: tf.Tensor,
@@ -126,3 +130,56 @@ class _AdamW(optimization.AdamWeightDecay):
     )
     state = apply_state[key]
     return {key: {**state, 'lr_t': state['lr_t'] * scale}}
+
+
+def sum_over_replicas(
+  gradients: Sequence[tf.Tensor | tf.IndexedSlices | None],
+) -> list[Gradient]:
+  """Returns the gradients of the whole batch, dense; None stays None."""
+  # Dense: the norm of slices would count a repeated row twice.
+  there = [tf.convert_to_tensor(each) for each in gradients if each is not None]
+  summed = iter(all_reduce(there))
+  return [None if each is None else next(summed) for each in gradients]
+
+
+def all_reduce(values: list[tf.Tensor]) -> list[tf.Tensor]:
+  """Returns the sums over all replicas; runs in a replica."""
+  replica = tf.distribute.get_replica_context()
+  if replica.num_replicas_in_sync == 1 or not values:
+    return values
+  return replica.all_reduce(tf.distribute.ReduceOp.SUM, values)
+
+
+def norms(
+  gradients: Sequence[Gradient], variables: Sequence[tf.Variable]
+) -> dict[str, tf.Tensor]:
+  """Returns the global norm, and each tower's if there are two or more."""
+  squares: dict[str, list[tf.Tensor]] = {}
+  for gradient, variable in zip(gradients, variables, strict=True):
+    if gradient is None:
+      continue
+    is_tower = variable.name.startswith(realm_model.EMBEDDER_PREFIXES)
+    part = variable.name.partition('_')[0] if is_tower else 'reader'
+    square = tf.reduce_sum(tf.square(tf.cast(gradient, tf.float32)))
+    squares.setdefault(part, []).append(square)
+  # Not `add_n`: its order of summation depends on the threads' speed, and so
+  # does the last bit of the sum.
+  root = lambda parts: tf.sqrt(tf.reduce_sum(tf.stack([tf.zeros([]), *parts])))
+  result = {'gradient_norm': root(sum(squares.values(), []))}
+  if len(squares) > 1:
+    for part, values in squares.items():
+      result[f'gradient_norm/{part}'] = root(values)
+  return result
+
+
+def clip(
+  gradients: Sequence[Gradient], norm: tf.Tensor, limit: float
+) -> list[Gradient]:
+  """Scales dense gradients of global `norm` to at most `limit`; 0: no limit."""
+  if not limit:
+    return list(gradients)
+  scale = limit / tf.maximum(norm, limit)
+  return [
+    None if each is None else each * tf.cast(scale, each.dtype)
+    for each in gradients
+  ]

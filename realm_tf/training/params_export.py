@@ -6,6 +6,7 @@ start, so a resumed run publishes the same one.
 """
 
 from collections.abc import Mapping
+import operator
 
 from absl import logging
 import numpy as np
@@ -64,7 +65,8 @@ def keep_untrained(
   """
   theirs = config_files.read(init_from).model
   left_out: tuple[str, ...] = ()
-  if _sizes(theirs.reader_bert) != _sizes(model.reader_bert):
+  sizes = operator.attrgetter(*_SIZES)
+  if sizes(theirs.reader_bert) != sizes(model.reader_bert):
     left_out = realm_model.READER_PREFIXES
     if any(name.startswith(left_out) for name in arrays):
       logging.warning(
@@ -91,7 +93,3 @@ def read_untrained(run_dir: str) -> dict[str, np.ndarray]:
   """Returns the stored weights by name, or {}."""
   path = layout.untrained_file(run_dir)
   return weights.read(path) if tf.io.gfile.exists(path) else {}
-
-
-def _sizes(bert: config_lib.BertConfig) -> list[int]:
-  return [getattr(bert, name) for name in _SIZES]

@@ -1,7 +1,7 @@
 """Opens the inputs of a training job: config and corpus directory -> inputs."""
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -28,6 +28,10 @@ class Inputs(NamedTuple):
   @property
   def vocab_file(self) -> str:
     return layout.vocab_file(self.corpus_dir)
+
+  def changed(self, **sections: Any) -> 'Inputs':
+    """Returns the inputs with other sections of the config."""
+    return self._replace(config=dataclasses.replace(self.config, **sections))
 
 
 def open_inputs(config: config_lib.ExperimentConfig, corpus_dir: str) -> Inputs:

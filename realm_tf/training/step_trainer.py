@@ -11,27 +11,116 @@ import contextlib
 import time
 from typing import Any, Generic, Optional, TypeVar
 
+import numpy as np
 import orbit
 import tensorflow as tf
 import tf_keras
 
 from realm_tf.modeling import dropout
 from realm_tf.modeling import strategies
-from realm_tf.training import gradients as gradients_lib
 from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training import step_logs
 
 # A TypedDict of a job: NumPy arrays on the host, tensors in the compiled step.
 Batch = TypeVar('Batch', bound=Mapping[str, Any])
 LossAndLogs = tuple[tf.Tensor, dict[str, tf.Tensor]]
 # Loss, logs and gradients of one replica.
-Computed = tuple[tf.Tensor, dict[str, tf.Tensor], list[gradients_lib.Gradient]]
+Computed = tuple[tf.Tensor, dict[str, tf.Tensor], list[optimizer_lib.Gradient]]
 # Log: above 0 if any process received a request to stop.
 _STOP = 'stop'
+_SKIPPED, _IN_A_ROW = 'skipped_steps', 'skipped_in_a_row'
 
 
 class StopRequested(Exception):  # noqa: N818, no error.
   """Raised between two steps: the variables have the last finished step."""
+
+
+class SkippedSteps(tf.Module):
+  """Counts steps whose loss or gradient is not finite; part of checkpoints."""
+
+  def __init__(self) -> None:
+    super().__init__(name='skipped_steps')
+    self.total, self.in_a_row = (
+      tf.Variable(
+        0,
+        trainable=False,
+        name=name,
+        dtype=tf.int32,
+        aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
+      )
+      for name in ('total', 'in_a_row')
+    )
+
+  def count(self, is_good: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Counts a step, in a replica; returns both counts as logs."""
+    bad = 1 - tf.cast(is_good, tf.int32)
+    total, in_a_row = self.total + bad, (self.in_a_row + 1) * bad
+    self.total.assign(total)
+    self.in_a_row.assign(in_a_row)
+    return {_SKIPPED: total, _IN_A_ROW: in_a_row}
+
+
+class StepLogs:
+  """Collects the logs of compiled steps: a vector per step, a row per loop.
+
+  The vectors stay on the device until the host reads them, once per loop.
+  """
+
+  def __init__(self) -> None:
+    self._names: list[str] = []
+    self.reset()
+
+  def reset(self) -> None:
+    """Begins a loop."""
+    self._vectors: list[tf.Tensor] = []
+    self._waited_secs, self._num_examples = 0.0, 0
+    self._begun = time.monotonic()
+
+  def mean_over_replicas(
+    self, logs: Mapping[str, tf.Tensor]
+  ) -> dict[str, tf.Tensor]:
+    """Returns each log's mean over the batch, float32 []; in a replica."""
+    means = [
+      tf.reduce_mean(tf.cast(each, tf.float32)) for each in logs.values()
+    ]
+    replica = tf.distribute.get_replica_context()
+    (total,) = optimizer_lib.all_reduce([tf.stack(means)])
+    total /= replica.num_replicas_in_sync
+    return dict(zip(logs, tf.unstack(total), strict=True))
+
+  def as_vector(self, logs: Mapping[str, tf.Tensor]) -> tf.Tensor:
+    """Returns scalars as float32 [n] and keeps their names, while tracing."""
+    self._names = sorted(logs)
+    return tf.stack([tf.cast(logs[name], tf.float32) for name in self._names])
+
+  def add(self, vector: tf.Tensor) -> None:
+    self._vectors.append(vector)
+
+  def before_last(self, name: str) -> float:
+    """Returns a log of the loop's second to last step, or 0."""
+    if len(self._vectors) < 2:
+      return 0.0
+    return float(self._vectors[-2][self._names.index(name)])
+
+  def waited(self, secs: float, num_examples: int) -> None:
+    """Adds the waiting time for a batch, and the batch's size."""
+    self._waited_secs += secs
+    self._num_examples += num_examples
+
+  def means(self) -> dict[str, float]:
+    """Returns the loop's row: means over its good steps, and rates."""
+    rows = np.array([vector.numpy() for vector in self._vectors])
+    secs = max(time.monotonic() - self._begun, 1e-9)
+    row = {
+      'examples_per_second': self._num_examples / secs,
+      'share_of_time_waiting': self._waited_secs / secs,
+    }
+    if not len(rows):
+      return row
+    last = dict(zip(self._names, rows[-1].tolist(), strict=True))
+    good = rows[rows[:, self._names.index(_IN_A_ROW)] == 0]
+    if len(good):
+      row |= dict(zip(self._names, good.mean(axis=0).tolist(), strict=True))
+    return {**row, _SKIPPED: last[_SKIPPED], _IN_A_ROW: last[_IN_A_ROW]}
 
 
 class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
@@ -47,7 +136,6 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
       between two matmuls, forwards and backwards: half of a step on CPU.
 
   Attributes:
-    before_steps: Called before each step with its number.
     last_batch: The host's part of the last batch.
   """
 
@@ -67,8 +155,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
     )
     self.optimizer, self.model = optimizer, model
     self._stop_requested = self._is_waiting = False
-    self.before_steps: list[Callable[[int], None]] = []
-    self.skipped = step_logs.SkippedSteps()
+    self.skipped = SkippedSteps()
     self._trained_variables = list(
       model.trainable_variables if variables is None else variables
     )
@@ -79,7 +166,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
     self._dropout: Callable[..., contextlib.AbstractContextManager[None]] = (
       lambda step, part=0: contextlib.nullcontext()
     )
-    self._logs = step_logs.StepLogs()
+    self._logs = StepLogs()
     self._next_step = 0  # A copy: reading the global step waits for the device.
     self.last_batch: Optional[Batch] = None
 
@@ -118,12 +205,20 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
       raise StopRequested
 
   def train_step(self, iterator: Iterator[Batch]) -> None:
-    if self._must_stop():
+    must_stop = self._stop_requested
+    if strategies.num_workers(self._strategy) > 1:
+      # The last step may still be running, so its vector is not read.
+      must_stop = self._logs.before_last(_STOP) > 0
+    if must_stop:
       raise StopRequested
-    for call in self.before_steps:
-      call(self._next_step)
-    batch = self.before_step(self._wait_for_batch(iterator), self._next_step)
-    self.last_batch = batch
+    begun = time.monotonic()
+    self._is_waiting = True
+    try:
+      batch = next(iterator)
+    finally:
+      self._is_waiting = False
+    self._logs.waited(time.monotonic() - begun, len(next(iter(batch.values()))))
+    batch = self.last_batch = self.before_step(batch, self._next_step)
     logs = self._compiled_step(
       strategies.spread(self._strategy, batch),
       tf.constant(float(self._stop_requested)),
@@ -168,22 +263,6 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
     ]
     return loss, logs, gradients
 
-  def _must_stop(self) -> bool:
-    if strategies.num_workers(self._strategy) == 1:
-      return self._stop_requested
-    # The last step may still be running, so its vector is not read.
-    return self._logs.before_last(_STOP) > 0
-
-  def _wait_for_batch(self, iterator: Iterator[Batch]) -> Batch:
-    begun = time.monotonic()
-    self._is_waiting = True
-    try:
-      batch = next(iterator)
-    finally:
-      self._is_waiting = False
-    self._logs.waited(time.monotonic() - begun, len(next(iter(batch.values()))))
-    return batch
-
   def distributed_step(self, batch: Batch, stop: tf.Tensor) -> tf.Tensor:
     """Returns the logs after one step of all replicas; for a compiler."""
     return self._strategy.run(self._step, args=(batch, stop))
@@ -192,12 +271,12 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
     with self._dropout(self.global_step):
       loss, logs, gradients = self.compute(batch)
     logs = self._logs.mean_over_replicas({'loss': loss, _STOP: stop, **logs})
-    gradients = gradients_lib.sum_over_replicas(gradients)
-    norms = gradients_lib.norms(gradients, self._trained_variables)
+    gradients = optimizer_lib.sum_over_replicas(gradients)
+    norms = optimizer_lib.norms(gradients, self._trained_variables)
     is_good = tf.math.is_finite(norms['gradient_norm'] + logs['loss'])
     optimizer_lib.apply(
       self.optimizer,
-      gradients_lib.clip(
+      optimizer_lib.clip(
         gradients,
         norms['gradient_norm'],
         getattr(self.optimizer, 'gradient_clip_norm', 0.0),

@@ -37,5 +37,5 @@ ALL = {
   'train_path': ('corpus_dir questions init_from run_dir', 'init_from'),
   'train_tagger': ('train output_dir vocab_file', 'train dev vocab_file'),
   'unpack_demo': ('output_dir', 'predictions'),
-  'warm_start': ('corpus_dir questions run_dir', 'negatives_from'),
+  'warm_start': ('corpus_dir questions run_dir', ''),
 }

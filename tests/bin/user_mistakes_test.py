@@ -44,8 +44,6 @@ def _cases(files):
   yield 'calibrate', {'reader_dir': files.model}, '--reader_dir has no'
   for name in ('graph', 'path'):
     yield 'finetune', {'retriever': name}, '--init_from'
-  alone = {'negatives_from': files.model, 'questions': ''}
-  yield 'warm_start', alone, '--questions must be'
   yield 'warm_start', {'set': 'model.embedder_bert.num_heads=0'}, 'num_heads'
   yield 'pretrain', {'queries_dir': files.corpus}, files.corpus
   yield 'pretrain', {'corpus_dir': other}, 'corpus_fingerprint'

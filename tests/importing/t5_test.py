@@ -19,10 +19,9 @@ from realm_tf.index import model_files
 from realm_tf.modeling import seq2seq
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
-from realm_tf.training import initial_params
 from realm_tf.training import job as job_lib
 from realm_tf.training import runs
-from realm_tf.training.rivals import closed_book_run
+from realm_tf.training.rivals import closed_book_trainer
 from tests import sentencepiece_model
 from tests import tiny
 
@@ -154,8 +153,8 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     config = dataclasses.replace(config, closed_book=job)
     inputs = runs.open_inputs(config, corpus_dir)
     run_dir = os.path.join(self.directory, 'run')
-    closed_book_run.run(
-      inputs, asked, job_lib.Job(run_dir, initial_params.InitFrom(imported))
+    closed_book_trainer.run(
+      inputs, asked, job_lib.Job(run_dir, job_lib.InitFrom(imported))
     )
     (answer,) = closed_book.load(run_dir, corpus_dir).answer(['a b'])
     self.assertEqual(answer.prediction, 'c')
@@ -183,10 +182,8 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     queries = tiny.open_queries(self.directory, [('A b.', [(0, 1)], -1)])
     run_dir = os.path.join(self.directory, 'run')
     with self.assertRaisesRegex(errors.UserError, 'Give --questions'):
-      closed_book_run.run(
-        inputs,
-        queries,
-        job_lib.Job(run_dir, initial_params.InitFrom(self._import())),
+      closed_book_trainer.run(
+        inputs, queries, job_lib.Job(run_dir, job_lib.InitFrom(self._import()))
       )
     self.assertFalse(os.path.exists(run_dir))
 

@@ -18,11 +18,9 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.tagging import bert_tagger
 from realm_tf.tagging import taggers
-from realm_tf.tagging import token_labels
 from realm_tf.text import character_table
 from realm_tf.text import tokenizer_files
 from realm_tf.training import job
-from realm_tf.training.tagger import tagger_run
 from realm_tf.training.tagger import tagger_trainer
 from tests import fakes
 from tests import tiny
@@ -68,7 +66,7 @@ class BertTaggerTest(absltest.TestCase):
     with open(cls.vocab_file, 'w') as file:
       file.write('\n'.join(cls.tokenizer.vocabulary) + '\n')
     cls.directory = os.path.join(folder, 'tagger')
-    tagger_run.run(
+    tagger_trainer.run(
       _config(), _sentences(), job.Job(cls.directory), vocab_file=cls.vocab_file
     )
 
@@ -78,7 +76,7 @@ class BertTaggerTest(absltest.TestCase):
     directory = self.create_tempdir().full_path + '/tagger'
 
     def run(resume=False):
-      tagger_run.run(
+      tagger_trainer.run(
         config,
         _sentences(),
         job.Job(directory, resume=resume),
@@ -106,7 +104,7 @@ class BertTaggerTest(absltest.TestCase):
       np.testing.assert_allclose(one[name], value, rtol=1e-5, atol=1e-6)
 
   def test_learns_names_and_scores_them_by_entity(self):
-    scores = tagger_run.evaluate(self.directory, _sentences())
+    scores = tagger_trainer.evaluate(self.directory, _sentences())
     self.assertSequenceAlmostEqual(scores, [100.0] * 3)
     self.assertTrue(os.path.exists(self.directory + '/metrics.json'))
 
@@ -130,7 +128,7 @@ class BertTaggerTest(absltest.TestCase):
     tokenizer = fakes.tokenizer('the saw rose Rose')
     tokenizer_files.write(folder, tokenizer.vocabulary, cased)
     words = itertools.permutations(['the', 'saw', 'rose', 'Rose'])
-    tagger_run.run(
+    tagger_trainer.run(
       _config(),
       [*map(_sentence, words)],
       job.Job(folder + '/tagger'),
@@ -167,14 +165,14 @@ class TokenLabelsTest(absltest.TestCase):
       ('Zoe', 'Li', 'saw', 'Bern'),
       (conll.Entity(0, 2, 'PER'), conll.Entity(3, 4, 'LOC')),
     )
-    names = token_labels.label_names([sentence])
+    names = bert_tagger.label_names([sentence])
     self.assertEqual(names, ['O', 'B-LOC', 'I-LOC', 'B-PER', 'I-PER'])
     tokens = tokenizer.tokenize(sentence.text)
-    labels = token_labels.encode(sentence, tokens, tokenizer, names)
+    labels = bert_tagger.encode(sentence, tokens, tokenizer, names)
     # Only the first piece of 'Zoe', 'zo ##e', has a label.
     np.testing.assert_array_equal(labels, [3, -1, 4, 0, 1])
     is_start = tokenizer.word_starts(tokens)
-    entities = token_labels.decode(
+    entities = bert_tagger.decode(
       tokens, is_start, [names[i] for i in labels[is_start]]
     )
     self.assertEqual(entities, [(0, 6, 'PER'), (11, 15, 'LOC')])
@@ -186,7 +184,7 @@ class TokenLabelsTest(absltest.TestCase):
     config = dataclasses.replace(config, tagger=tagger)
     long = conll.LabeledSentence(('rain',) * 30, ())
     sentences = [long, *_sentences()[:5]]
-    names = token_labels.label_names(sentences)
+    names = bert_tagger.label_names(sentences)
     one, two = (
       next(
         tagger_trainer.batches(sentences, tokenizer, names, experiment=config)
@@ -198,7 +196,7 @@ class TokenLabelsTest(absltest.TestCase):
       np.testing.assert_array_equal(values, two[name])
     goes_on = one['ids'] == tokenizer.vocabulary.index('##e')
     np.testing.assert_array_equal(
-      (one['ids'] == 0) | goes_on, one['label_ids'] == token_labels.NO_LABEL
+      (one['ids'] == 0) | goes_on, one['label_ids'] == bert_tagger.NO_LABEL
     )
 
 

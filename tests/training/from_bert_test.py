@@ -13,7 +13,6 @@ from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
-from realm_tf.training import initial_params
 from realm_tf.training import job
 from realm_tf.training import runs
 from realm_tf.training.inverse_cloze import inverse_cloze_run
@@ -78,13 +77,11 @@ class FromBertTest(absltest.TestCase):
     model = realm_model.RealmModel(
       self.inputs.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
     )
-    initial_params.load(model, self.inputs, initial_params.InitFrom(init_from))
+    job.load_params(model, self.inputs, job.InitFrom(init_from))
     return weights.values(model.variables)
 
   def _warm_start(self, name, init_from=None, resume=False):
-    run = job.Job(
-      self._path(name), initial_params.InitFrom(init_from), resume=resume
-    )
+    run = job.Job(self._path(name), job.InitFrom(init_from), resume=resume)
     inverse_cloze_run.run(self.inputs, [], run)
     return self._path(name)
 

@@ -1,8 +1,10 @@
 """Tests for realm_tf.training.loop."""
 
+import itertools
 import os
 import signal
 import subprocess
+import threading
 
 from absl.testing import absltest
 import numpy as np
@@ -103,9 +105,13 @@ class LoopTest(absltest.TestCase):
 
   def test_a_request_to_stop_waits_for_the_step(self):
     trainer = _Trainer()
-    trainer.before_steps.append(
-      lambda step: step == 1 and trainer.request_stop()
-    )
+
+    def before_step(batch, step):
+      if step == 1:
+        trainer.request_stop()
+      return batch
+
+    trainer.before_step = before_step
     with self.assertRaisesRegex(errors.Stopped, 'step 2 '):
       self._train(trainer, 4)
 
@@ -148,6 +154,48 @@ class LoopTest(absltest.TestCase):
     resumed = _Trainer()
     self._train(resumed, 4, resume=True)
     self.assertEqual(float(resumed.model.weight), 4.0)
+
+
+class PrefetchTest(absltest.TestCase):
+  def test_keeps_the_order(self):
+    self.assertEqual(list(loop.prefetch(iter(range(20)))), list(range(20)))
+
+  def test_an_exception_comes_at_its_place(self):
+    def items():
+      yield 1
+      yield 2
+      raise ValueError('no third')
+
+    ahead = loop.prefetch(items())
+    self.assertEqual([next(ahead), next(ahead)], [1, 2])
+    with self.assertRaisesRegex(ValueError, 'no third'):
+      next(ahead)
+
+  def test_prepares_the_next_item_while_one_is_used(self):
+    prepared = threading.Event()
+
+    def items():
+      yield 'in use'
+      prepared.set()
+      yield 'next'
+
+    ahead = loop.prefetch(items())
+    self.assertEqual(next(ahead), 'in use')
+    self.assertTrue(prepared.wait(timeout=10))
+
+  def test_prepares_two_items_ahead(self):
+    made = []
+
+    def items():
+      for i in itertools.count():
+        made.append(i)
+        yield i
+
+    ahead = loop.prefetch(items())
+    self.assertEqual([next(ahead) for _ in range(3)], [0, 1, 2])
+    ahead.close()
+    # 3 items are taken, 2 are in the queue, and 1 waits for room.
+    self.assertLessEqual(len(made), 6)
 
 
 if __name__ == '__main__':

@@ -1,6 +1,7 @@
 """Batches of QA: questions, their searched blocks, and the answers in them."""
 
 from collections.abc import Iterator, Sequence
+import itertools
 from typing import Optional, TypedDict
 
 import numpy as np
@@ -52,8 +53,7 @@ def batches(
   questions = labels.questions
   sampler = _sampler(labels, config, experiment.seed)
   longest = int(labels.table.lengths()[1].max(initial=1))
-  step = share.first_step
-  while True:
+  for step in itertools.count(share.first_step):
     rows = sampler.rows(step)[share.rows(config.batch_size)]
     question_ids = share.trim(questions.ids[rows], _QUESTION_WIDTH)
     found = retriever.retrieve(
@@ -70,7 +70,6 @@ def batches(
         labels, rows, found.block_ids, experiment, share, longest=longest
       ),
     }
-    step += 1
 
 
 def _sampler(

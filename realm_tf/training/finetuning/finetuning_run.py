@@ -4,17 +4,22 @@ By default only Embed_input and the reader learn (Section 3.3).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-import dataclasses
-import functools
 from typing import Optional
 
+from absl import logging
+
+from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.index import model_files
 from realm_tf.index import storage
 from realm_tf.modeling import path_scorer
 from realm_tf.modeling import realm_model
 from realm_tf.records import whole_blocks
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
+from realm_tf.rundir import layout
+from realm_tf.rundir import metrics_log
+from realm_tf.rundir import versions
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_index
 from realm_tf.training import job as job_lib
@@ -22,8 +27,8 @@ from realm_tf.training import loop
 from realm_tf.training import runs
 from realm_tf.training.finetuning import finetuning_batches
 from realm_tf.training.finetuning import finetuning_trainer
-from realm_tf.training.finetuning import model_choice
 
+_PARTS = realm_model.EMBEDDER, realm_model.SPAN
 # (model, index) -> exact match in percent.
 ExactMatch = Callable[[realm_model.RealmModel, storage.Index], float]
 
@@ -43,24 +48,19 @@ def run(
     exact_match: Measures the model on development questions. With it, the run
       publishes the best parameters; without it, the last.
   """
-  config = dataclasses.replace(
-    inputs.config, model=realm_model.separate_towers(inputs.config.model)
-  )
-  inputs = inputs._replace(config=config)
+  towers = realm_model.separate_towers(inputs.config.model)
+  inputs = inputs.changed(model=towers)
+  config = inputs.config
   job.share(config.finetuning.batch_size)  # Checked before the run begins.
   whole_blocks.check(
     inputs.table, config.lengths, whole_blocks.of_finetuning(config)
   )
   labels = answer_labels.of_questions(questions, inputs, config.finetuning)
-  model = job.create_model(
-    inputs,
-    [realm_model.EMBEDDER, realm_model.SPAN],
-    keep=(path_scorer.PREFIX,) if retriever else (),  # For a path retriever.
-  )
+  keep = (path_scorer.PREFIX,) if retriever else ()  # For a path retriever.
+  model = job.create_model(inputs, _PARTS, keep=keep)
   indexes = finetuning_index.FinetuningIndex(
     inputs, model, job.run_dir, init_from=job.init_from.model_dir
   )
-  indexes.build(0)  # The first parameters: no checkpoint is read yet.
   run_loop = loop.Loop(
     job,
     config.finetuning,
@@ -69,76 +69,122 @@ def run(
       optimizer, model, config, special_ids=inputs.special_ids
     ),
   )
-  batches_of = _batches_of(labels, inputs, run_loop, retriever)
-  choice = None
-  if exact_match:
-    measure = functools.partial(exact_match, model)
-    choice = model_choice.ModelChoice(
-      run_loop, job, measure, config=config.finetuning
-    )
-  _train(run_loop, choice, indexes, batches_of)
-
-
-def _train(
-  run_loop: loop.Loop,
-  choice: Optional[model_choice.ModelChoice],
-  indexes: finetuning_index.FinetuningIndex,
-  batches_of: Callable[[storage.Index], Iterator[finetuning_batches.Batch]],
-) -> None:
-  """Trains to the end or an early stop; publishes parameters and index."""
-  is_over = False
-  while not is_over:
-    index = indexes.at(min(run_loop.step, run_loop.num_steps - 1))
-    batches = batches_of(index)
-    until = indexes.next_build(run_loop.step, run_loop.num_steps)
-    while True:
-      # First: a resumed run may lack the measurement of its checkpoint.
-      if choice:
-        choice.measure_if_due(index)
-        is_over = choice.is_over
-      run_loop.save()
-      if is_over or run_loop.step >= until:
-        break
-      run_loop.train(choice.next_step(until) if choice else until, batches)
-    is_over = is_over or run_loop.step >= run_loop.num_steps
-  if choice:
-    choice.restore_best(run_loop.trainer.model)
+  choice = ModelChoice(run_loop, job, exact_match, config=config.finetuning)
+  if retriever:
+    most = config.finetuning.num_searched
+    retriever = labels.questions.search_once(retriever, most)
+  for index, until in indexes.each(run_loop):
+    batches = _batches(labels, inputs, run_loop, index, retriever)
+    choice.train(until, batches, index)
+    if choice.is_over:
+      break
+  choice.restore_best()
   indexes.finish(run_loop.step)
-  if not choice:
+  if not exact_match:
     run_loop.publish()
   run_loop.finish()
 
 
-def _batches_of(
+def _batches(
   labels: answer_labels.AnswerLabels,
   inputs: runs.Inputs,
   run_loop: loop.Loop,
+  index: storage.Index,
   retriever: Optional[retriever_lib.Retriever],
-) -> Callable[[storage.Index], Iterator[finetuning_batches.Batch]]:
-  """Returns a function from an index to batches.
-
-  Each batch searches the index with the current query embedder. A `retriever`
-  does not learn, so it searches once here for all questions.
-  """
-  config = inputs.config
-  if retriever:
-    retriever = retriever_lib.Kept(retriever)
-    queries = labels.questions.queries()
-    retriever.retrieve(queries, config.finetuning.num_searched)
-
-  def batches_of(index: storage.Index) -> Iterator[finetuning_batches.Batch]:
-    found_by = retriever or retrievers.over_model(
+) -> Iterator[finetuning_batches.Batch]:
+  """Yields batches found by `retriever`, or by the current query embedder."""
+  return finetuning_batches.batches(
+    labels,
+    retriever
+    or retrievers.over_model(
       run_loop.trainer.model,
       index.searcher,
-      config.lengths.query_tokens,
+      inputs.config.lengths.query_tokens,
       inputs.special_ids,
-    )
-    return finetuning_batches.batches(
-      labels,
-      found_by,
-      None if retriever else index.embeddings,
-      experiment=config,
-      share=run_loop.share,
-    )
+    ),
+    None if retriever else index.embeddings,
+    experiment=inputs.config,
+    share=run_loop.share,
+  )
 
-  return batches_of
+
+class ModelChoice:
+  """Publishes parameters if their exact match is the run's highest so far.
+
+  A resumed run reads the earlier measurements from their log. Without an
+  `exact_match` it measures nothing.
+  """
+
+  def __init__(
+    self,
+    run_loop: loop.Loop,
+    job: job_lib.Job,
+    exact_match: Optional[ExactMatch],
+    *,
+    config: config_lib.FinetuningConfig,
+  ):
+    self._loop, self._config, self._exact_match = run_loop, config, exact_match
+    self._is_chief = job.is_chief
+    self._root = layout.params_root(job.run_dir)
+    self._log = layout.dev_metrics_file(job.run_dir)
+    self._scores: dict[int, float] = {}  # By step.
+    if exact_match:
+      if self._is_chief:
+        metrics_log.cut(self._log, run_loop.step)
+      scores = metrics_log.values(self._log, 'exact_match')
+      self._scores = {s: scores[s] for s in scores if s <= run_loop.step}
+
+  @property
+  def best_step(self) -> int:
+    """First step with the highest score; 0 without scores."""
+    return max(self._scores, key=lambda step: self._scores[step], default=0)
+
+  @property
+  def is_over(self) -> bool:
+    """Whether the last `patience` measurements brought no improvement."""
+    since = sum(step > self.best_step for step in self._scores)
+    return 0 < self._config.patience <= since
+
+  def train(
+    self,
+    until: int,
+    batches: Iterator[finetuning_batches.Batch],
+    index: storage.Index,
+  ) -> None:
+    """Trains up to `until`, or until `is_over`, and measures."""
+    every = self._config.judge_every_steps if self._exact_match else until
+    while True:
+      # First: a resumed run may lack the measurement of its checkpoint.
+      self._measure_if_due(index)
+      self._loop.save()
+      if self.is_over or self._loop.step >= until:
+        return
+      next_step = (self._loop.step // every + 1) * every
+      self._loop.train(min(until, next_step), batches)
+
+  def restore_best(self) -> None:
+    """Loads the best parameters, the newest version, into the model."""
+    newest = versions.newest(self._root)
+    if self._exact_match and newest and self.best_step != self._loop.step:
+      self._loop.trainer.model.load(model_files.read_params(newest))
+
+  def _measure_if_due(self, index: storage.Index) -> None:
+    """Measures the current parameters if their step is due and new.
+
+    Publishes them if they are the best; then logs the score.
+    """
+    step = self._loop.step
+    is_last = step == self._config.optimizer.num_steps
+    is_due = step and (step % self._config.judge_every_steps == 0 or is_last)
+    if not self._exact_match or not is_due or step in self._scores:
+      return
+    # The log's number of digits: a resumed run compares the same scores.
+    score = round(self._exact_match(self._loop.trainer.model, index), 6)
+    self._scores[step] = score
+    logging.info('Exact match at step %d: %.2f.', step, score)
+    if self.best_step == step:
+      self._loop.publish()
+      if self._is_chief:
+        versions.prune(self._root, 1)
+    if self._is_chief:
+      metrics_log.append(self._log, step, {'exact_match': score})

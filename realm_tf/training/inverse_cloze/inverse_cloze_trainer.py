@@ -2,10 +2,19 @@
 
 Each replica embeds its part of the batch, and compares its queries with the
 blocks of all replicas.
+
+Chunks compute a large batch's gradient in the memory of one chunk. Gradient
+caching, Gao et al. 2021 (https://arxiv.org/abs/2101.06983): the loss compares
+all examples, but an embedding e depends on its own example only, so
+
+  dL/dw = sum_chunks sum_{e of the chunk} dL/de de/dw
+
+is exact, and only e and dL/de stay in memory. The trainer embeds the chunks
+without a tape, computes dL/de, and embeds the chunks again with a tape.
 """
 
-from collections.abc import Sequence
-from typing import Optional
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Optional
 
 import tensorflow as tf
 import tf_keras
@@ -14,10 +23,9 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.objectives import inverse_cloze
 from realm_tf.records import joining
-from realm_tf.training import gradients as gradients_lib
+from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import step_trainer
 from realm_tf.training.inverse_cloze import inverse_cloze_batches
-from realm_tf.training.inverse_cloze import inverse_cloze_chunks
 
 Batch = inverse_cloze_batches.Batch
 
@@ -46,74 +54,62 @@ class InverseClozeTrainer(step_trainer.StepTrainer[Batch]):
     self._chunk_size = config.chunk_size
 
   def loss_and_logs(self, batch: Batch) -> step_trainer.LossAndLogs:
-    return _loss_and_logs(self.embed(batch), batch.get('is_compared'))
+    queries, blocks = self.embed(batch)
+    return _loss_and_logs(queries, blocks, batch.get('is_compared'))
 
-  def embed(self, batch: Batch, training: bool = True) -> tuple[tf.Tensor, ...]:
-    """Returns embeddings of queries, blocks and any hard negatives, [b, D]."""
-    queries = self.model.embed_queries(
-      joining.pack_longest(
-        batch['query_ids'], None, *self._special_ids, self._lengths.query_tokens
-      ),
-      training=training,
+  def embed(
+    self, batch: Batch, training: bool = True
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns embeddings of queries and blocks, float32 [b, D] each."""
+    queries = joining.pack_longest(
+      batch['query_ids'], None, *self._special_ids, self._lengths.query_tokens
     )
-    embeddings = [
-      queries,
-      self._embed_blocks(batch['title_ids'], batch['body_ids'], training),
-    ]
-    if 'hard_title_ids' in batch:
-      hard = batch['hard_title_ids'], batch['hard_body_ids']
-      embeddings.append(self._embed_blocks(*hard, training))
-    return tuple(embeddings)
-
-  def _embed_blocks(
-    self, title_ids: tf.Tensor, body_ids: tf.Tensor, training: bool
-  ) -> tf.Tensor:
-    return self.model.embed_blocks(
-      joining.pack_longest(
-        title_ids, body_ids, *self._special_ids, self._lengths.block_tokens
-      ),
-      training=training,
+    blocks = joining.pack_longest(
+      batch['title_ids'],
+      batch['body_ids'],
+      *self._special_ids,
+      self._lengths.block_tokens,
+    )
+    return (
+      self.model.embed_queries(queries, training=training),
+      self.model.embed_blocks(blocks, training=training),
     )
 
   def compute(self, batch: Batch) -> step_trainer.Computed:
     if not self._chunk_size:
       return super().compute(batch)
-    chunks = inverse_cloze_chunks.split(batch, self._chunk_size)
+    chunks = split(batch, self._chunk_size)
+
+    def embed(chunk: Batch, number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+      # A chunk has the same dropout both times that it is embedded.
+      with self._dropout(self.global_step, number):
+        return self.embed(chunk)
+
     # Compiled for each chunk: XLA would run a whole compiled loop on one core.
-    embed = self._embed_chunk
+    forwards = embed
     if self._jit_compile:
-      embed = tf.function(embed, jit_compile=True)
-    number = 3 if 'hard_title_ids' in batch else 2
-    embeddings = inverse_cloze_chunks.embeddings(embed, chunks, number)
+      forwards = tf.function(embed, jit_compile=True)
+    queries, blocks = embed_chunks(forwards, chunks)
     share = 1.0 / self._strategy.num_replicas_in_sync
     with tf.GradientTape() as tape:
-      tape.watch(embeddings)
-      loss, logs = _loss_and_logs(embeddings, batch.get('is_compared'))
+      tape.watch([queries, blocks])
+      loss, logs = _loss_and_logs(queries, blocks, batch.get('is_compared'))
       part = share * loss
-    gradients = inverse_cloze_chunks.gradients(
-      self._embed_chunk,
+    gradients = chunk_gradients(
+      embed,
       chunks,
-      tape.gradient(part, embeddings),
+      tape.gradient(part, [queries, blocks]),
       variables=self._trained_variables,
       jit_compile=self._jit_compile,
     )
     return loss, logs, gradients
 
-  def _embed_chunk(
-    self, batch: Batch, number: tf.Tensor
-  ) -> tuple[tf.Tensor, ...]:
-    # A chunk has the same dropout both times that it is embedded.
-    with self._dropout(self.global_step, number):
-      return self.embed(batch)
-
 
 def _loss_and_logs(
-  embeddings: Sequence[tf.Tensor], is_compared: Optional[tf.Tensor]
+  queries: tf.Tensor, blocks: tf.Tensor, is_compared: Optional[tf.Tensor]
 ) -> step_trainer.LossAndLogs:
   """Returns loss and logs of one replica's queries."""
-  queries, *parts = embeddings
-  parts, (first, *_) = zip(*map(_of_all_replicas, parts), strict=True)
-  blocks = tf.concat(parts, axis=0)
+  blocks, first = _of_all_replicas(blocks)
   log_p = inverse_cloze.in_batch_log_likelihood(
     queries, blocks, first, is_compared
   )
@@ -136,6 +132,93 @@ def _of_all_replicas(blocks: tf.Tensor) -> tuple[tf.Tensor, int | tf.Tensor]:
     return blocks, 0
   number = replica.replica_id_in_sync_group
   is_own = tf.one_hot(number, count, dtype=blocks.dtype)[:, None, None]
-  (parts,) = gradients_lib.all_reduce([is_own * blocks])  # [R, B / R, D]
+  (parts,) = optimizer_lib.all_reduce([is_own * blocks])  # [R, B / R, D]
   size = tf.shape(blocks)[0]
   return tf.reshape(parts, [count * size, blocks.shape[-1]]), number * size
+
+
+# (arrays of a chunk [c, ...], its number int32 []) -> embeddings, each [c, D].
+# It runs twice for each chunk, so the number must determine random draws.
+Embed = Callable[[Any, tf.Tensor], Sequence[tf.Tensor]]
+
+
+def split(batch: Mapping[Any, Any], chunk_size: int) -> dict[Any, tf.Tensor]:
+  """Returns the arrays [b, ...] as chunks [b / c, c, ...]."""
+  return {
+    name: tf.reshape(value, [-1, chunk_size, *value.shape[1:]])
+    for name, value in batch.items()
+  }
+
+
+def embed_chunks(
+  embed: Embed, chunks: Mapping[str, tf.Tensor]
+) -> list[tf.Tensor]:
+  """Returns both outputs of `embed` for all chunks, float32 [b, D]."""
+  parts = tf.map_fn(
+    lambda i: tuple(embed(_at(chunks, i), i)),
+    tf.range(next(iter(chunks.values())).shape[0]),
+    parallel_iterations=1,  # Two would take the memory of two chunks.
+    fn_output_signature=(tf.float32, tf.float32),
+  )
+  return [tf.reshape(each, [-1, each.shape[-1]]) for each in parts]
+
+
+def chunk_gradients(
+  embed: Embed,
+  chunks: Mapping[str, tf.Tensor],
+  of_embeddings: Sequence[tf.Tensor],
+  *,
+  variables: Sequence[tf.Variable],
+  jit_compile: bool = False,
+) -> list[optimizer_lib.Gradient]:
+  """Returns dL/dw, dense, for each variable; None for one without influence.
+
+  Args:
+    of_embeddings: dL/de of each of `embed_chunks`, float32 [b, D].
+    jit_compile: Whether XLA compiles the work on a chunk.
+  """
+  number, size, *_ = next(iter(chunks.values())).shape
+  cached = split(dict(enumerate(of_embeddings)), size)
+  is_used = [False] * len(variables)  # Known once the loop is traced.
+
+  def of_chunk(
+    chunk: Any, own: list[tf.Tensor], i: tf.Tensor
+  ) -> list[tf.Tensor]:
+    with tf.GradientTape() as tape:
+      outputs = embed(chunk, i)
+    found = tape.gradient(outputs, variables, output_gradients=own)
+    is_used[:] = [each is not None for each in found]
+    return [each for each in found if each is not None]
+
+  if jit_compile:
+    of_chunk = tf.function(of_chunk, jit_compile=True)
+
+  def add(
+    i: tf.Tensor, sums: list[tf.Tensor]
+  ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    found = iter(of_chunk(_at(chunks, i), list(_at(cached, i).values()), i))
+    return i + 1, [
+      _add(total, next(found)) if used else total
+      for total, used in zip(sums, is_used, strict=True)
+    ]
+
+  zeros = [tf.zeros(each.shape, each.dtype) for each in variables]
+  _, sums = tf.while_loop(
+    lambda i, _: i < number, add, (0, zeros), parallel_iterations=1
+  )
+  return [
+    each if used else None for each, used in zip(sums, is_used, strict=True)
+  ]
+
+
+def _at(chunks: Mapping[Any, tf.Tensor], i: tf.Tensor) -> dict[Any, tf.Tensor]:
+  return {name: value[i] for name, value in chunks.items()}
+
+
+def _add(total: tf.Tensor, gradient: tf.Tensor | tf.IndexedSlices) -> tf.Tensor:
+  """Returns the sum; adds only the rows that a table's gradient has."""
+  if isinstance(gradient, tf.IndexedSlices):
+    return tf.tensor_scatter_nd_add(
+      total, gradient.indices[:, None], gradient.values
+    )
+  return total + gradient

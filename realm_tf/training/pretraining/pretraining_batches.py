@@ -4,6 +4,8 @@ Masking and retrieval run on the host, ahead of the step.
 """
 
 from collections.abc import Iterator, Mapping
+import dataclasses
+import itertools
 from typing import Optional, Protocol, TypedDict, cast
 
 import numpy as np
@@ -11,6 +13,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.records import block_table
+from realm_tf.records import cloze_sentences
 from realm_tf.records import held_out
 from realm_tf.records import masking
 from realm_tf.records import query_table
@@ -20,7 +23,8 @@ from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import wordpiece
 
 # Batches are trimmed to multiples of these: each shape is traced.
-_QUERY_WIDTH, _BODY_WIDTH = 48, 16
+_QUERY_WIDTH, _BODY_WIDTH, _SENTENCE_WIDTH = 48, 16, 64
+_SENTENCES = 1  # Random stream 1 of a step; stream 0 draws the masks.
 # Hits beyond K - 1, to replace the query's own block and repeated blocks.
 _SPARE_HITS = 2
 _LOOKED_THROUGH = 20  # Hits that may hold a recurring span.
@@ -66,44 +70,41 @@ def batches(
   Args:
     index: Index that `retriever` searches; adds 'index_step' to the batches.
   """
-  config, lengths = experiment.pretraining, experiment.lengths
+  config = experiment.pretraining
   how = masking.of_config(experiment, tokenizer.mask_id)
+  depth = config.num_candidates + _SPARE_HITS
+  if config.candidates == 'recurring_span':
+    depth = _LOOKED_THROUGH
 
   def find(batch: _Fields) -> np.ndarray:
     queries = retriever_lib.masked(batch['query_ids'], tokenizer)
-    hits = retriever.retrieve(queries, _num_searched(config)).block_ids
+    hits = retriever.retrieve(queries, depth).block_ids
     return choose(hits, batch, table, experiment=experiment)
 
-  num_dealt = config.batch_size * config.oversampling
-  rows = held_out.others(
-    held_out.queries(queries, table, experiment.held_out.share)
-  )
+  size, num_dealt = config.batch_size, config.batch_size * config.oversampling
+  is_held_out = held_out.queries(queries, table, experiment.held_out.share)
+  rows = held_out.others(is_held_out)
   sampler = sampling.Sampler(len(rows), num_dealt, experiment.seed)
-  step = share.first_step
-  while True:
+  for step in itertools.count(share.first_step):
     rng = sampling.step_rng(experiment.seed, step)
     batch = masking.mask_batch(queries, rows[sampler.rows(step)], how, rng)
     batch['query_ids'] = share.trim(batch['query_ids'], _QUERY_WIDTH)
     if config.oversampling > 1:
       batch[_CANDIDATES] = find(batch)
-      batch = _most_telling(batch, table, experiment)
+      # Preferably queries with a candidate that holds the span.
+      has_span = _has_span(batch[_CANDIDATES], batch, table, experiment)
+      used = np.argsort(~has_span.any(axis=1), kind='stable')[:size]
+      batch = {name: field[used] for name, field in batch.items()}
       batch['query_ids'] = share.trim(batch['query_ids'], _QUERY_WIDTH)
     batch = share.take(batch)
     if config.oversampling == 1:
       batch[_CANDIDATES] = find(batch)
     del batch[_OWN]
-    blocks = with_blocks(batch[_CANDIDATES], table, lengths, share=share)
-    whole = cast(Batch, {**batch, **blocks})
-    if index:
-      whole['index_step'] = index.step
-    yield whole
-    step += 1
-
-
-def _num_searched(config: config_lib.PretrainingConfig) -> int:
-  if config.candidates == 'recurring_span':
-    return _LOOKED_THROUGH
-  return config.num_candidates + _SPARE_HITS
+    blocks = with_blocks(
+      batch[_CANDIDATES], table, experiment.lengths, share=share
+    )
+    of_index = {'index_step': index.step} if index else {}
+    yield cast(Batch, {**batch, **blocks, **of_index})
 
 
 def choose(
@@ -127,19 +128,6 @@ def choose(
     hits, np.argsort(~has_span, axis=1, kind='stable'), axis=1
   )
   return candidates.select(hits, own, k + 1)[:, 1:]  # No null block.
-
-
-def _most_telling(
-  batch: _Fields,
-  table: block_table.BlockTable,
-  experiment: config_lib.ExperimentConfig,
-) -> dict[str, np.ndarray]:
-  """Returns B queries, preferably with a candidate that holds the span."""
-  has_span = _has_span(batch[_CANDIDATES], batch, table, experiment)
-  used = np.argsort(~has_span.any(axis=1), kind='stable')[
-    : experiment.pretraining.batch_size
-  ]
-  return {name: field[used] for name, field in batch.items()}
 
 
 def _has_span(
@@ -172,3 +160,42 @@ def with_blocks(
     'is_real': candidates.is_real(chosen),
     _CANDIDATES: chosen,
   }
+
+
+def with_sentences(
+  batches: Iterator[Batch],
+  table: block_table.BlockTable,
+  ordinary_ids: np.ndarray,
+  *,
+  experiment: config_lib.ExperimentConfig,
+  share: sampling.Share = sampling.WHOLE,
+) -> Iterator[Batch]:
+  """Adds 'cloze_ids', int32 [b, K - 1, Lx], to batches of pre-training.
+
+  ICT on the candidates: a sentence must find its candidate. Pre-training embeds
+  the candidates anyway, so only embedding the sentences costs time. The
+  candidates of one query are hard negatives of each other. A sentence stays in
+  its block; `experiment.inverse_cloze` sets dropped words and noise (from
+  `ordinary_ids`). Padding and held-out articles get zeros.
+  """
+  config = dataclasses.replace(
+    experiment.inverse_cloze,
+    remove_rate=0.0,
+    query_tokens=experiment.lengths.query_tokens,
+  )
+  is_held_out = held_out.blocks(table, experiment.held_out.share)
+  size = experiment.pretraining.batch_size
+  for step, batch in enumerate(batches, share.first_step):
+    ids = batch['candidate_ids'][:, 1:]
+    rng = sampling.step_rng(experiment.seed, step, _SENTENCES)
+    own, number = share.rows(size * ids.shape[1]), size * ids.shape[1]
+    rows = np.maximum(ids.ravel(), 0)
+    _, _, queries = cloze_sentences.take(
+      table, rows, rng.random([number, 2])[own], config, experiment.lengths
+    )
+    queries[(ids.ravel() < 0) | is_held_out[rows]] = 0
+    queries = cloze_sentences.change(
+      queries, ordinary_ids, config, rng, own=own, size=number
+    )
+    queries = share.trim(queries, _SENTENCE_WIDTH).reshape([*ids.shape, -1])
+    yield {**batch, 'cloze_ids': queries}

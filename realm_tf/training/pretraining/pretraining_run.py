@@ -3,10 +3,6 @@
 from collections.abc import Iterator
 from typing import Optional
 
-from absl import logging
-import numpy as np
-
-from realm_tf import errors
 from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.records import sampling
@@ -16,13 +12,9 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
-from realm_tf.training import prefetch
 from realm_tf.training import runs
-from realm_tf.training.pretraining import candidate_cloze
 from realm_tf.training.pretraining import candidate_report
-from realm_tf.training.pretraining import held_out_queries
 from realm_tf.training.pretraining import held_out_versions
-from realm_tf.training.pretraining import index_age
 from realm_tf.training.pretraining import index_search
 from realm_tf.training.pretraining import pretraining_batches
 from realm_tf.training.pretraining import pretraining_trainer
@@ -48,81 +40,54 @@ def run(
     words: Alternates with the refresher's indexes, for 'hybrid' candidates.
     keep_best: Metric of the best version; a UserError without held-out queries.
   """
-  queries = _open_queries(queries_dir, inputs)
   config = inputs.config
-  measured = _measured(queries, inputs, job, keep_best)
+  queries = query_table.QueryTable.open(queries_dir, verify=True)
+  queries.fit_corpus(inputs.table)
+  reading = whole_blocks.of_pretraining(config)
+  whole_blocks.check(inputs.table, config.lengths, reading)
+  measured = held_out_versions.choose(queries, inputs, job, keep_best)
   model = job.create_model(inputs, _PARTS)
-  age = index_age.IndexAge(job.run_dir)
   run_loop = loop.Loop(
     job,
     config.pretraining,
     config.seed,
     lambda optimizer: pretraining_trainer.PretrainingTrainer(
-      optimizer, model, config, special_ids=inputs.special_ids, age=age
+      optimizer,
+      model,
+      config,
+      special_ids=inputs.special_ids,
+      age=index_search.IndexAge(job.run_dir),
     ),
   )
-  index = None
-  if not retriever:
-    index = index_search.IndexSearch(inputs, job.run_dir, share=run_loop.share)
-    retriever = hybrid.Alternating(index, words) if words else index
-  batches = _batches(inputs, queries, retriever, index, run_loop.share)
+  batches = _batches(queries, inputs, job, run_loop.share, retriever, words)
   held_out = None
   if len(measured):
     held_out = held_out_versions.HeldOutVersions(
-      held_out_queries.HeldOutQueries(
+      held_out_versions.HeldOutQueries(
         inputs, queries, measured, trainer=run_loop.trainer
       ),
       model,
       job.run_dir,
       until=run_loop.step,
-      retriever=None if index else retriever,
+      retriever=retriever,
       metric=keep_best,
     )
-  _train(inputs, job.run_dir, run_loop, batches, held_out)
-
-
-def _open_queries(
-  queries_dir: str, inputs: runs.Inputs
-) -> query_table.QueryTable:
-  """Opens X; checks that it fits the corpus, and that blocks are not cut."""
-  queries = query_table.QueryTable.open(queries_dir, verify=True)
-  queries.fit_corpus(inputs.table)
-  whole_blocks.check(
-    inputs.table,
-    inputs.config.lengths,
-    whole_blocks.of_pretraining(inputs.config),
-  )
-  return queries
-
-
-def _measured(
-  queries: query_table.QueryTable,
-  inputs: runs.Inputs,
-  job: job_lib.Job,
-  keep_best: Optional[str],
-) -> np.ndarray:
-  """Returns the rows of the held-out queries to measure, int64 [n]."""
-  share = job.share(inputs.config.pretraining.batch_size)
-  rows = held_out_queries.choose(queries, inputs)
-  if share.count > 1 and len(rows):
-    logging.warning('Held-out queries are measured by single processes only.')
-    rows = rows[:0]
-  if keep_best and not len(rows):
-    raise errors.UserError(
-      '--keep_best needs held-out queries that one process measures. Found '
-      f'none with held_out.share={inputs.config.held_out.share}. Raise it, or '
-      'leave out --keep_best.'
-    )
-  return rows
+  _train(inputs, job.run_dir, run_loop, loop.prefetch(batches), held_out)
 
 
 def _batches(
-  inputs: runs.Inputs,
   queries: query_table.QueryTable,
-  retriever: retriever_lib.Retriever,
-  index: Optional[index_search.IndexSearch],
+  inputs: runs.Inputs,
+  job: job_lib.Job,
   share: sampling.Share,
+  retriever: Optional[retriever_lib.Retriever],
+  words: Optional[retriever_lib.Retriever],
 ) -> Iterator[pretraining_batches.Batch]:
+  """Yields batches found by `retriever`, or by the refresher's indexes."""
+  index = None
+  if not retriever:
+    index = index_search.IndexSearch(inputs, job.run_dir, share=share)
+    retriever = retriever_lib.Alternating(index, words) if words else index
   batches = pretraining_batches.batches(
     queries,
     inputs.table,
@@ -132,15 +97,15 @@ def _batches(
     share=share,
     index=index,
   )
-  if inputs.config.pretraining.inverse_cloze_weight:
-    batches = candidate_cloze.with_sentences(
-      batches,
-      inputs.table,
-      inputs.ordinary_ids,
-      experiment=inputs.config,
-      share=share,
-    )
-  return prefetch.prefetch(batches)
+  if not inputs.config.pretraining.inverse_cloze_weight:
+    return batches
+  return pretraining_batches.with_sentences(
+    batches,
+    inputs.table,
+    inputs.ordinary_ids,
+    experiment=inputs.config,
+    share=share,
+  )
 
 
 def _train(

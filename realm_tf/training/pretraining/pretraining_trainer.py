@@ -14,12 +14,12 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import strategies
 from realm_tf.objectives import exclusion
+from realm_tf.objectives import inverse_cloze
 from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import retrieval_utility
 from realm_tf.records import joining
 from realm_tf.training import step_trainer
-from realm_tf.training.pretraining import candidate_cloze
-from realm_tf.training.pretraining import index_age
+from realm_tf.training.pretraining import index_search
 from realm_tf.training.pretraining import pretraining_batches
 
 Batch = pretraining_batches.Batch
@@ -50,7 +50,7 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
     config: config_lib.ExperimentConfig,
     *,
     special_ids: tuple[int, int],
-    age: Optional[index_age.IndexAge] = None,
+    age: Optional[index_search.IndexAge] = None,
   ):
     scale = config.pretraining.optimizer.embedder_rate_scale
     self._trains_retriever = scale > 0
@@ -108,7 +108,13 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
         scores, log_p_y_given_z
       ),
     }
-    loss = self._loss(scores, token_log_probs, mask, log_p_y)
+    if self._config.objective == 'per_query':
+      loss = -tf.reduce_mean(log_p_y)
+    else:
+      log_p = marginal_likelihood.per_token_log_likelihood(
+        scores, token_log_probs, mask
+      )
+      loss = strategies.weighted_mean(-log_p, mask)
     if self._config.inverse_cloze_weight:
       cloze = self._cloze_loss(batch, embeddings)
       logs['cloze_loss'] = cloze
@@ -175,7 +181,7 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
     ids = batch['cloze_ids']
     query_ids = tf.reshape(ids, [-1, ids.shape[-1]])
     queries = self._embed_queries(query_ids, training=True)
-    return candidate_cloze.loss(
+    return cloze_loss(
       queries,
       tf.reshape(embeddings[1], [-1, queries.shape[-1]]),
       tf.reshape(batch['candidate_ids'][:, 1:], [-1]),
@@ -203,16 +209,22 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
       training=training,
     )
 
-  def _loss(
-    self,
-    scores: tf.Tensor,
-    token_log_probs: tf.Tensor,
-    mask: tf.Tensor,
-    log_p_y: tf.Tensor,
-  ) -> tf.Tensor:
-    if self._config.objective == 'per_query':
-      return -tf.reduce_mean(log_p_y)
-    log_p = marginal_likelihood.per_token_log_likelihood(
-      scores, token_log_probs, mask
-    )
-    return strategies.weighted_mean(-log_p, mask)
+
+def cloze_loss(
+  queries: tf.Tensor, blocks: tf.Tensor, ids: tf.Tensor, *, has_query: tf.Tensor
+) -> tf.Tensor:
+  """Returns -log p(z|x) of each sentence's own block among all blocks, [N].
+
+  Args:
+    queries: Embeddings of sentences, float32 [N, D].
+    blocks: Embeddings of their blocks, float32 [N, D].
+    ids: Block ids, int32 [N]. Padding and other copies of a sentence's own
+      block are no negatives.
+    has_query: False gives the loss 0, bool [N].
+  """
+  is_own = tf.eye(tf.shape(ids)[0], dtype=tf.bool)
+  is_other = (ids[:, None] != ids) & (ids >= 0)
+  log_p = inverse_cloze.in_batch_log_likelihood(
+    queries, blocks, is_compared=is_own | is_other
+  )
+  return tf.where(has_query, -log_p, 0.0)

@@ -1,9 +1,11 @@
-"""Trains the closed-book model: its examples, its batches, and the step's loss.
+"""Trains a model that answers from its weights alone (Roberts et al. 2020).
 
 Sentences or questions become inputs and outputs of an encoder-decoder.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+import itertools
 from typing import NamedTuple, TypedDict, cast
 
 import numpy as np
@@ -13,13 +15,18 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import seq2seq
 from realm_tf.modeling import strategies
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
+from realm_tf.rundir import layout
 from realm_tf.training import answer_labels
+from realm_tf.training import job as job_lib
+from realm_tf.training import loop
+from realm_tf.training import runs
 from realm_tf.training import step_trainer
 
 _WIDTH = 8  # Batches are trimmed to multiples of it: each shape is compiled.
@@ -105,8 +112,7 @@ def batches(
   """Yields endless batches, functions of seed and step; `end_id` ends rows."""
   config = experiment.closed_book
   sampler = sampling.Sampler(pairs.number, config.batch_size, experiment.seed)
-  step = share.first_step
-  while True:
+  for step in itertools.count(share.first_step):
     rng = sampling.step_rng(experiment.seed, step, 1)
     inputs, outputs = pairs.get(sampler.rows(step), rng)
     input_ids = sampling.end_rows(inputs, config.input_tokens, end_id)
@@ -115,7 +121,6 @@ def batches(
     yield cast(
       Batch, share.take({'input_ids': input_ids, 'target_ids': target_ids})
     )
-    step += 1
 
 
 class ClosedBookTrainer(step_trainer.StepTrainer[Batch]):
@@ -138,3 +143,67 @@ class ClosedBookTrainer(step_trainer.StepTrainer[Batch]):
     right = tf.cast(tf.reduce_all(is_right, axis=-1), tf.float32)
     loss = strategies.weighted_mean(losses * counts, counts)
     return loss, {'answers_right': 100.0 * right}
+
+
+def run(
+  inputs: runs.Inputs,
+  examples: query_table.QueryTable | Sequence[questions_lib.Question],
+  job: job_lib.Job,
+) -> None:
+  """Trains on salient spans, or on questions, and publishes the parameters.
+
+  An imported T5 as `job.init_from` brings its sizes and its sentencepieces.
+  Other models have the corpus's vocabulary.
+
+  Raises:
+    UserError: Queries have another vocabulary or come with an imported T5, or
+      no question has its answer in the corpus.
+  """
+  init_from = job.init_from.model_dir or ''
+  pieces = layout.sentencepiece_file(init_from)
+  is_t5 = bool(init_from) and tf.io.gfile.exists(pieces)
+  tokenizer: answer_labels.Tokenizer = inputs.tokenizer
+  if is_t5:
+    opened = model_files.open_model(init_from)
+    tokenizer = opened.tokenizer
+    sizes = opened.config.model.seq2seq
+    inputs = inputs.changed(
+      model=dataclasses.replace(inputs.config.model, seq2seq=sizes)
+    )
+  config = inputs.config
+  job.share(config.closed_book.batch_size)  # Checked before the run begins.
+  pairs = _pairs(inputs, examples, tokenizer)
+  model = job.create_model(inputs, [realm_model.SEQ2SEQ])
+  if is_t5 and job.is_chief:
+    copy = layout.sentencepiece_file(job.run_dir)
+    tf.io.gfile.copy(pieces, copy, overwrite=True)
+  run_loop = loop.Loop(
+    job,
+    config.closed_book,
+    config.seed,
+    lambda optimizer: ClosedBookTrainer(optimizer, model),
+  )
+  _, end_id = tokenizer.special_ids
+  dealt = batches(pairs, end_id, experiment=config, share=run_loop.share)
+  run_loop.run(loop.prefetch(dealt))
+
+
+def _pairs(
+  inputs: runs.Inputs,
+  examples: query_table.QueryTable | Sequence[questions_lib.Question],
+  tokenizer: answer_labels.Tokenizer,
+) -> Pairs:
+  """Returns inputs with their outputs; checks that they fit the corpus."""
+  config = inputs.config.closed_book
+  if not isinstance(examples, query_table.QueryTable):
+    length = inputs.config.lengths.block_tokens
+    tokenized = answer_labels.tokenize(examples, inputs.tokenizer, 1)
+    answer_labels.check(tokenized, inputs.table, length=length)
+    return of_questions(examples, tokenizer, config)
+  if tokenizer is not inputs.tokenizer:
+    raise errors.UserError(
+      "A model for --queries_dir must have the corpus's wordpieces. Found a T5 "
+      'with others as --init_from. Give --questions instead.'
+    )
+  examples.fit_corpus(inputs.table)
+  return of_queries(examples, config, inputs.tokenizer.mask_id)

@@ -1,32 +1,48 @@
-"""Trains path retrieval: batches of paths, and the step's loss.
+"""Trains path retrieval: questions, a corpus with links -> model directory.
 
 A path is a seed block, or a seed and a block that the seed links to.
 Embed_input and the path scorer learn from all paths that end at an answer.
 """
 
-from collections.abc import Callable, Iterator
-from typing import TypedDict
+from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+import itertools
+from typing import Any, TypedDict
 
 import numpy as np
 import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.index import embedding
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import path_scorer
 from realm_tf.modeling import realm_model
 from realm_tf.objectives import span_likelihood
 from realm_tf.records import joining
 from realm_tf.records import sampling
+from realm_tf.records import whole_blocks
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever
 from realm_tf.training import answer_labels
+from realm_tf.training import finetuning_index
+from realm_tf.training import job as job_lib
+from realm_tf.training import loop
+from realm_tf.training import runs
 from realm_tf.training import step_trainer
 
 _QUESTION_WIDTH = 32  # Batches are trimmed to multiples of it.
 # Seeds found by words: at first, embeddings find too few articles with links to
 # the answer.
 _NUM_BY_WORDS = 4
+_FINETUNING: dict[
+  str, Any
+] = {  # Embed_doc is frozen, so one index serves the whole run.
+  'supervision': 'gold',
+  'freeze_block_tower': True,
+  'refresh_every_steps': 0,
+}
 
 
 class Batch(TypedDict):
@@ -56,14 +72,12 @@ def batches(
     searcher: Finds seeds by their embeddings.
     words: Finds further seeds; searches once for each question.
   """
-  words = retriever.Kept(words)
-  words.retrieve(labels.questions.queries(), _NUM_BY_WORDS)  # All at once.
+  words = labels.questions.search_once(words, _NUM_BY_WORDS)
   config = experiment.path
   sampler = sampling.Sampler(
     len(labels.questions.ids), config.batch_size, experiment.seed
   )
-  step = share.first_step
-  while True:
+  for step in itertools.count(share.first_step):
     rows = sampler.rows(step)[share.rows(config.batch_size)]
     question_ids = share.trim(labels.questions.ids[rows], _QUESTION_WIDTH)
     queries = embed(question_ids)
@@ -71,7 +85,10 @@ def batches(
     found = searcher.search(
       queries, linked_blocks.NUM_PATH_SEEDS - _NUM_BY_WORDS
     )
-    seeds = _joined(found.block_ids, by_words.block_ids)
+    # -1 replaces a block that both searches found.
+    others, seeds = by_words.block_ids, found.block_ids
+    is_double = (seeds[:, :, None] == others[:, None]).any(axis=-1)
+    seeds = np.concatenate([others, np.where(is_double, -1, seeds)], axis=1)
     blocks, vectors = paths.of(queries, seeds)  # [B, F, 1 + M], [..., D]
     has_answer, is_compared = (
       np.stack(
@@ -88,13 +105,6 @@ def batches(
       has_answer=has_answer,
       is_compared=is_compared & (blocks >= 0),
     )
-    step += 1
-
-
-def _joined(seeds: np.ndarray, others: np.ndarray) -> np.ndarray:
-  """Returns `others`, then `seeds`, [B, F]; -1 in place of a repeated block."""
-  is_double = (seeds[:, :, None] == others[:, None]).any(axis=-1)
-  return np.concatenate([others, np.where(is_double, -1, seeds)], axis=1)
 
 
 class PathTrainer(step_trainer.StepTrainer[Batch]):
@@ -138,3 +148,54 @@ class PathTrainer(step_trainer.StepTrainer[Batch]):
       'best_path_has_answer': 100.0 * tf.cast(found, tf.float32),
       'a_path_has_answer': 100.0 * tf.cast(has_any, tf.float32),
     }
+
+
+def run(
+  inputs: runs.Inputs,
+  questions: Sequence[questions_lib.Question],
+  job: job_lib.Job,
+  *,
+  linked: linked_blocks.LinkedBlocks,
+  words: retriever.Retriever,
+) -> None:
+  """Trains Embed_input and the path scorer; publishes them, with an index.
+
+  Args:
+    job: Its `init_from` gives embedders, and a reader to publish unchanged.
+    linked: Finds the blocks that a block links to.
+    words: Finds further seeds of training, by words.
+  """
+  inputs = inputs.changed(
+    model=realm_model.separate_towers(inputs.config.model),
+    finetuning=dataclasses.replace(inputs.config.finetuning, **_FINETUNING),
+  )
+  config = inputs.config
+  whole_blocks.check(inputs.table, config.lengths)
+  job.share(config.path.batch_size)  # Checked before the run begins.
+  labels = answer_labels.of_questions(questions, inputs, config.finetuning)
+  parts = [realm_model.EMBEDDER, realm_model.PATH]
+  model = job.create_model(inputs, parts, keep=realm_model.READER_PREFIXES)
+  index = finetuning_index.FinetuningIndex(
+    inputs, model, job.run_dir, init_from=job.init_from.model_dir
+  ).at(0)
+  run_loop = loop.Loop(
+    job,
+    config.path,
+    config.seed,
+    lambda optimizer: PathTrainer(optimizer, model, inputs.special_ids),
+  )
+  embed = embedding.compile_queries(
+    model, config.lengths.query_tokens, inputs.special_ids, any_size=True
+  )
+  # No prefetch: the search for seeds needs the current parameters.
+  run_loop.run(
+    batches(
+      labels,
+      embed,
+      index.searcher,
+      words=words,
+      paths=linked_blocks.Paths(linked, index.embeddings),
+      experiment=config,
+      share=run_loop.share,
+    )
+  )

@@ -5,6 +5,7 @@ import types
 
 from absl.testing import absltest
 import numpy as np
+import tensorflow as tf
 
 from realm_tf.records import sampling
 from realm_tf.training.pretraining import pretraining_batches
@@ -19,6 +20,7 @@ _QUERIES = (
   ('d f . e a .', (0, 2), 3),
   ('f f f f f f', (2, 3), -1),
 )
+_ORDINARY_IDS = np.arange(5, 12, dtype=np.int32)
 
 
 def _config(**changes):
@@ -167,6 +169,58 @@ class PretrainingBatchesTest(absltest.TestCase):
       if tiny.TOKENIZER.detokenize(query_ids[query_ids > 0]) == ' '.join(words):
         return span, own
     raise AssertionError(query_ids)
+
+
+def _cloze_config(share=0.0, **changes):
+  return tiny.config(inverse_cloze=changes, held_out={'share': share})
+
+
+def _text_of(ids):
+  return tiny.TOKENIZER.detokenize(ids[ids > 0])
+
+
+class SentencesTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.table = tiny.open_corpus(self.create_tempdir().full_path)
+
+  def _take(self, ids, config, share=sampling.WHOLE):
+    ids = np.array([[-1, *row] for row in ids], np.int32)
+    (batch,) = pretraining_batches.with_sentences(
+      iter([share.take({'candidate_ids': ids})]),
+      self.table,
+      _ORDINARY_IDS,
+      experiment=tiny.changed(config, pretraining={'batch_size': len(ids)}),
+      share=share,
+    )
+    return batch['cloze_ids']
+
+  def test_takes_a_whole_sentence_of_each_block(self):
+    ids = [[0, 1], [2, -1]]
+    taken = self._take(ids, _cloze_config(remove_rate=1.0))
+    self.assertFalse(taken[1, 1].any())  # Padding.
+    for row, block in ((taken[0, 0], 0), (taken[0, 1], 1), (taken[1, 0], 2)):
+      self.assertLen(_text_of(row).split(), 3)  # Two words and a full stop.
+      _, body = self.table.gather([block], 1, 10)
+      self.assertIn(_text_of(row), _text_of(body[0]))
+
+  def test_drops_the_words_that_the_warm_start_drops(self):
+    taken = self._take([[0, 1, 2]], _cloze_config(query_drop_rate=1.0))
+    self.assertAllEqual((taken > 0).sum(axis=-1), [[1, 1, 1]])
+
+  def test_held_out_articles_give_no_sentence(self):
+    self.assertFalse(
+      self._take([[0, 1, 2]], _cloze_config(share=1 - 1e-9)).any()
+    )
+
+  def test_a_process_makes_its_part_of_the_batch(self):
+    ids = [[0, 1], [2, 3], [1, 2], [3, 0]]
+    config = _cloze_config(query_drop_rate=0.5, query_noise_rate=0.5)
+    whole = self._take(ids, config)
+    part = self._take(ids, config, sampling.Share(1, 2))
+    width = part.shape[2]
+    self.assertAllEqual(part, whole[2:, :, :width])
+    self.assertFalse(whole[2:, :, width:].any())
 
 
 if __name__ == '__main__':

@@ -15,12 +15,11 @@ from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
-from realm_tf.training import initial_params
 from realm_tf.training import job
 from realm_tf.training import loop
 from realm_tf.training import params_export
 from realm_tf.training import runs
-from realm_tf.training.pretraining import held_out_queries
+from realm_tf.training.pretraining import held_out_versions
 from realm_tf.training.pretraining import pretraining_run
 from tests import fakes
 from tests import tiny
@@ -44,7 +43,7 @@ class PretrainingRunTest(absltest.TestCase):
     num_steps=_NUM_STEPS,
     resume=False,
     share=0.0,
-    init_from=initial_params.NOTHING,
+    init_from=None,
     keep_best=None,
     **changes,
   ):
@@ -58,7 +57,7 @@ class PretrainingRunTest(absltest.TestCase):
     pretraining_run.run(
       runs.open_inputs(config, self.corpus_dir),
       self.queries_dir,
-      job.Job(self.run_dir, init_from, resume=resume),
+      job.Job(self.run_dir, init_from or job.InitFrom(), resume=resume),
       retriever=fakes.FoundBy(
         lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1])
       ),
@@ -85,7 +84,7 @@ class PretrainingRunTest(absltest.TestCase):
 
   def test_starts_from_the_embedders_of_one_and_the_reader_of_another(self):
     towers = [realm_model.EMBEDDER, realm_model.MASKED_LM]
-    init_from = initial_params.InitFrom(
+    init_from = job.InitFrom(
       self._model_dir('towers', 2.0, towers),
       self._model_dir('reader', 3.0, [realm_model.MASKED_LM]),
     )
@@ -149,7 +148,7 @@ class PretrainingRunTest(absltest.TestCase):
     measured = self._weights(_NUM_STEPS)
     self.run_dir += '_unmeasured'
     with mock.patch.object(
-      held_out_queries, 'choose', lambda *_: np.zeros(0, np.int64)
+      held_out_versions, 'choose', lambda *_: np.zeros(0, np.int64)
     ):
       self._run(refresh_every_steps=2, share=0.5)
     for name, value in self._weights(_NUM_STEPS).items():
@@ -158,7 +157,7 @@ class PretrainingRunTest(absltest.TestCase):
   def _run_measured(self, values, **changes):
     values = iter(values)
     with mock.patch.object(
-      held_out_queries.HeldOutQueries,
+      held_out_versions.HeldOutQueries,
       'measure',
       lambda *_: dict.fromkeys(names.HELD_OUT_METRICS, next(values)),
     ):
@@ -184,7 +183,7 @@ class PretrainingRunTest(absltest.TestCase):
       np.testing.assert_array_equal(value, best[name])
     self.assertTrue(any((kept[name] != last[name]).any() for name in kept))
     best_dir, self.run_dir = layout.best_dir(self.run_dir), self.run_dir + '_2'
-    self._run(init_from=initial_params.InitFrom(best_dir))
+    self._run(init_from=job.InitFrom(best_dir))
     for name, value in self._weights(0).items():
       np.testing.assert_array_equal(value, best[name])
 

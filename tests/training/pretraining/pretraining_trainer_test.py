@@ -11,7 +11,7 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.records import joining
-from realm_tf.training.pretraining import index_age
+from realm_tf.training.pretraining import index_search
 from realm_tf.training.pretraining import pretraining_trainer
 from tests import tiny
 from tests.training import exact_twin
@@ -252,7 +252,7 @@ class PretrainingTrainerTest(tf.test.TestCase):
     self.assertAllClose(model.scores, [5.0, 0.0])
 
   def test_logs_the_age_of_each_batch_s_index(self):
-    age = index_age.IndexAge('', lambda: 0.0)
+    age = index_search.IndexAge('', lambda: 0.0)
     trainer = _trainer(_FakeModel([0.0], [[1.0]]), None, age)
     steps = (0, 0, 1, 1)
     trainer.train_dataset = iter(
@@ -266,6 +266,30 @@ class PretrainingTrainerTest(tf.test.TestCase):
     logs = trainer.train(tf.constant(1))
     self.assertEqual(logs['index_age_steps'], 2.0)
     self.assertNotIn('index_step', trainer.last_batch)
+
+
+class ClozeLossTest(tf.test.TestCase):
+  def test_matches_hand_computation(self):
+    # The blocks' scores are log 1, log 2, log 1 and log 5.
+    queries = tf.ones([4, 1])
+    blocks = tf.math.log([[1.0], [2.0], [1.0], [5.0]])
+    ids = tf.constant([3, 7, 3, -1])
+    losses = pretraining_trainer.cloze_loss(
+      queries, blocks, ids, has_query=tf.constant([True, True, True, False])
+    )
+    # 1 / (1 + 2): not the copy of block 3 nor padding; then 2 / (2 + 1 + 1).
+    self.assertAllClose(tf.exp(-losses[:3]), [1 / 3, 2 / 4, 1 / 3], rtol=1e-5)
+    self.assertEqual(losses[3], 0.0)
+
+  def test_gradient_matches_a_softmax(self):
+    queries, ids = tf.ones([2, 1]), tf.constant([0, 1])
+    blocks = tf.Variable(tf.math.log([[1.0], [3.0]]))
+    with tf.GradientTape() as tape:
+      loss = pretraining_trainer.cloze_loss(
+        queries, blocks, ids, has_query=tf.constant([True, False])
+      )
+    # The gradient of -log p(z_0): p - 1, and p of the other block.
+    self.assertAllClose(tape.gradient(loss, blocks), [[1 / 4 - 1], [3 / 4]])
 
 
 if __name__ == '__main__':

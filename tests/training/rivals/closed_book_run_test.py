@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.rivals.closed_book_run, batches and trainer."""
+"""Tests for realm_tf.training.rivals.closed_book_trainer."""
 
 import os
 
@@ -11,10 +11,8 @@ from realm_tf.answering import closed_book
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import open_qa
 from realm_tf.rundir import layout
-from realm_tf.training import initial_params
 from realm_tf.training import job
 from realm_tf.training import runs
-from realm_tf.training.rivals import closed_book_run
 from realm_tf.training.rivals import closed_book_trainer
 from tests import tiny
 from tests.training import killed
@@ -57,8 +55,8 @@ class ClosedBookRunTest(absltest.TestCase):
   def _train(self, name, examples, init_from=None, resume=False):
     inputs = runs.open_inputs(_config(), self.corpus_dir)
     run_dir = os.path.join(self.directory, name)
-    run = job.Job(run_dir, initial_params.InitFrom(init_from), resume=resume)
-    closed_book_run.run(inputs, examples, run)
+    run = job.Job(run_dir, job.InitFrom(init_from), resume=resume)
+    closed_book_trainer.run(inputs, examples, run)
     return run_dir, tiny.read_rows(layout.metrics_file(run_dir))
 
   def test_a_span_becomes_one_mask_and_the_output(self):

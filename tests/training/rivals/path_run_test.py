@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.rivals.path_run, batches and trainer."""
+"""Tests for realm_tf.training.rivals.path_trainer."""
 
 import os
 
@@ -14,12 +14,10 @@ from realm_tf.records import corpus_files
 from realm_tf.records import corpus_links
 from realm_tf.retrieval import linked_blocks
 from realm_tf.rundir import layout
-from realm_tf.training import initial_params
 from realm_tf.training import job
 from realm_tf.training import runs
 from realm_tf.training.finetuning import finetuning_run
 from realm_tf.training.inverse_cloze import inverse_cloze_run
-from realm_tf.training.rivals import path_run
 from realm_tf.training.rivals import path_trainer
 from tests import fakes
 from tests import tiny
@@ -76,8 +74,8 @@ class PathRunTest(absltest.TestCase):
     run_dir = os.path.join(self.directory, name)
     inputs = self._inputs()
     linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
-    run = job.Job(run_dir, initial_params.InitFrom(self.ict), resume=resume)
-    path_run.run(
+    run = job.Job(run_dir, job.InitFrom(self.ict), resume=resume)
+    path_trainer.run(
       inputs,
       _QUESTIONS,
       run,
@@ -112,7 +110,7 @@ class PathRunTest(absltest.TestCase):
     finetuning_run.run(
       self._inputs(),
       _QUESTIONS,
-      job.Job(run_dir, initial_params.InitFrom(first)),
+      job.Job(run_dir, job.InitFrom(first)),
       retriever=before.retriever,
     )
     after = self._answerer(run_dir)
@@ -135,7 +133,7 @@ class PathRunTest(absltest.TestCase):
 
   def test_a_model_must_score_paths(self):
     run_dir = os.path.join(self.directory, 'qa')
-    run = job.Job(run_dir, initial_params.InitFrom(self.ict))
+    run = job.Job(run_dir, job.InitFrom(self.ict))
     finetuning_run.run(self._inputs(), _QUESTIONS, run)
     with self.assertRaisesRegex(errors.UserError, 'bin.train_path'):
       self._answerer(run_dir)
