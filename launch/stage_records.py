@@ -171,8 +171,7 @@ def made_from(
   known = {} if hashes is None else hashes
   made: dict[str, Any] = {'release': realm_tf.__version__}
   for who, (action, flags) in zip(('', 'companion '), stage.runs):
-    is_binary = isinstance(action, str)
-    made[f'{who}runs'] = action if is_binary else _function(action)
+    made[f'{who}runs'] = _action(action)
     for name, value in flags.items():
       made[f'{who}--{name}'] = _flag(value, run_dir, known)
   if stage.config is not None:
@@ -226,8 +225,10 @@ def _changes(old: dict[str, Any], new: dict[str, Any]) -> str:
   return '; '.join(texts)
 
 
-def _function(function: recipe_lib.Action) -> str:
-  return f'{function.__name__} {_hash(inspect.getsource(function))}'
+def _action(action: recipe_lib.Action) -> str:
+  if isinstance(action, str):
+    return action
+  return f'{action.__name__} {_hash(inspect.getsource(action))}'
 
 
 def _flag(value: Any, run_dir: str, hashes: dict[str, str]) -> Any:
