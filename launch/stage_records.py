@@ -8,7 +8,7 @@ An output is never overwritten: it waits in RUN_DIR/.old until the new one is
 there.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 import contextlib
 import dataclasses
 import fcntl
@@ -169,9 +169,7 @@ def made_from(
   known = {} if hashes is None else hashes
   made: dict[str, Any] = {'release': realm_tf.__version__}
   for who, (action, flags) in zip(('', 'companion '), stage.runs):
-    made[f'{who}runs'] = (
-      action if isinstance(action, str) else _function(action)
-    )
+    made[f'{who}runs'] = _action(action)
     for name, value in flags.items():
       made[f'{who}--{name}'] = _flag(value, run_dir, known)
   if stage.config is not None:
@@ -225,8 +223,10 @@ def _changes(old: dict[str, Any], new: dict[str, Any]) -> str:
   return '; '.join(texts)
 
 
-def _function(function: Callable[..., None]) -> str:
-  return f'{function.__name__} {_hash(inspect.getsource(function))}'
+def _action(action: recipe_lib.Action) -> str:
+  if isinstance(action, str):
+    return action
+  return f'{action.__name__} {_hash(inspect.getsource(action))}'
 
 
 def _flag(value: Any, run_dir: str, hashes: dict[str, str]) -> Any:
