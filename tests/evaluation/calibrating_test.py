@@ -8,7 +8,7 @@ from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import calibration as calibration_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import calibrating
-from realm_tf.evaluation import uncertainty
+from realm_tf.evaluation import refusing
 
 
 def _asked(number):
@@ -39,7 +39,7 @@ class FitTest(absltest.TestCase):
       calibration_lib.Signals(*signals.T), fitted
     )
     right = np.array([not each.is_impossible for each in questions])
-    error = uncertainty.expected_calibration_error(probability, right)
+    error = refusing.expected_calibration_error(probability, right)
     self.assertLess(error, 0.02)
     answered = probability >= fitted.threshold
     self.assertBetween(1 - right[answered].mean(), 0.095, 0.1)
