@@ -21,10 +21,10 @@ from absl import flags
 from realm_tf.answering import calibration
 from realm_tf.answering import loading
 from realm_tf.evaluation import calibrating
-from realm_tf.rundir import json_files
+from realm_tf.rundir import outputs
 
-_PREDICTIONS = flags.DEFINE_string(
-  'predictions', None, 'File for the answers, with their fitted probability.'
+_EXAMPLES = flags.DEFINE_string(
+  'examples', None, "File for the page's buttons: likely, right answers."
 )
 answer_flags.define_search()
 corpus_flags.define_retriever()
@@ -44,9 +44,10 @@ def main(_):
   found = calibrating.fit(answers, questions)
   setting = loading.setting_of(answer_flags.choices(), answerer.finetuning)
   calibration.write(found, setting, model_dir)
-  if _PREDICTIONS.value:
-    rows = [each.as_json() for each in calibrating.calibrated(answers, found)]
-    json_files.write_lines(_PREDICTIONS.value, rows)
+  if _EXAMPLES.value:
+    likeliest = calibrating.likeliest(answers, questions, found)
+    examples = {'questions': likeliest, 'masked': []}
+    outputs.write_text(_EXAMPLES.value, json.dumps(examples, indent=1))
   print(json.dumps(found._asdict()))
 
 

@@ -26,10 +26,10 @@ from . import sentence_flags
 from absl import flags
 
 from realm_tf.config import names
-from realm_tf.evaluation import categories
 from realm_tf.evaluation import comparison
-from realm_tf.evaluation import field_judge
 from realm_tf.evaluation import open_qa
+from realm_tf.evaluation import rankings
+from realm_tf.evaluation import summary
 from realm_tf.evaluation import system_size
 from realm_tf.records import article_lookup
 from realm_tf.rundir import outputs
@@ -45,22 +45,17 @@ _COMPARE = path_flags.existing(
 _QRELS = path_flags.existing(
   'qrels', 'TREC or BEIR judgements of articles: R@k, MRR@10 and nDCG@10.'
 )
-_FIELD_FILES = [
-  flags.DEFINE_string(name, None, text)
-  for name, text in (
-    ('trec_run', 'File for ranked articles, in the format of trec_eval.'),
-    ('dpr_json', 'File for retrieved blocks, in the format of DPR and FiD.'),
-    ('kilt', "File for answers and their articles, in KILT's format."),
-  )
-]
+_TREC_RUN = flags.DEFINE_string(
+  'trec_run', None, 'File for ranked articles, in the format of trec_eval.'
+)
 answer_flags.define_searches()
 launcher.check_flags(
-  lambda questions, sparse_weight, compare, qrels, trec_run, dpr_json, kilt: (
+  lambda questions, sparse_weight, compare, qrels, trec_run: (
     len(questions or []) == len(sparse_weight) == 1
-    or not (compare or qrels or trec_run or dpr_json or kilt)
+    or not (compare or qrels or trec_run)
   ),
-  '--compare, --qrels, --trec_run, --dpr_json and --kilt need one --questions '
-  'and one --sparse_weight.',
+  '--compare, --qrels and --trec_run need one --questions and one '
+  '--sparse_weight.',
 )
 launcher.check_flags(
   lambda questions, queries_dir: questions or queries_dir,
@@ -74,8 +69,8 @@ launcher.check_flags(
 )
 
 
-def _questions(table, paths):
-  asked = question_flags.read_each(may_lack_answers=bool(paths.qrels))
+def _questions(table):
+  asked = question_flags.read_each(may_lack_answers=bool(_QRELS.value))
   if _RETRIEVER.value != names.NOTHING:
     every = [each for group in asked.values() for each in group]
     gold = [each.gold_id for each in every if not each.is_impossible]
@@ -83,11 +78,11 @@ def _questions(table, paths):
   return asked
 
 
-def _measure_questions(system, questions, recall_at, judge, output_dir):
+def _measure_questions(system, questions, recall_at, articles, output_dir):
   other = _COMPARE.value and comparison.Other(_COMPARE.value, questions)
-  metrics = system.run(questions, recall_at, output_dir, other, judge)
+  metrics = system.run(questions, recall_at, output_dir, other, articles)
   if metrics['categories']:
-    print(categories.table(metrics['categories']))
+    print(summary.category_table(metrics['categories']))
   if other:
     print(comparison.as_text(metrics['comparison']))
   return metrics
@@ -95,19 +90,17 @@ def _measure_questions(system, questions, recall_at, judge, output_dir):
 
 def main(_):
   outputs.check_directory(_OUTPUT_DIR.value)
-  paths = field_judge.Paths(_QRELS.value, *(f.value for f in _FIELD_FILES))
-  for path in paths.outputs():
-    outputs.check_file(path)
+  qrels, trec_run = _QRELS.value, _TREC_RUN.value
+  if trec_run:
+    outputs.check_file(trec_run)
   weights, seed = flags.FLAGS.sparse_weight, flags.FLAGS.seed
   answerers = answer_flags.load(weights) if answer_flags.MODEL_DIR.value else []
   table = answerers[0].table if answerers else corpus_flags.open_table()
-  asked = _questions(table, paths)
-  recall_at, judge = [int(k) for k in _RECALL_AT.value], None
-  if any(paths):
+  asked = _questions(table)
+  recall_at, articles = [int(k) for k in _RECALL_AT.value], None
+  if qrels or trec_run:
     (questions,) = asked.values()
-    judge = field_judge.FieldJudge(
-      paths, questions, table, recall_at=recall_at, seed=seed
-    )
+    articles = rankings.Articles(qrels, trec_run, questions, table, recall_at)
   systems = open_qa.systems(_RETRIEVER.value, table, answerers, seed)
   size = asked and system_size.measure(
     _RETRIEVER.value,
@@ -134,7 +127,7 @@ def main(_):
       metrics = dict(sentences)
       if questions:
         metrics |= _measure_questions(
-          system, questions, recall_at, judge, output_dir
+          system, questions, recall_at, articles, output_dir
         )
         metrics |= size
       print(json.dumps(open_qa.write_metrics(metrics, output_dir)))

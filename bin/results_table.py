@@ -19,7 +19,8 @@ from . import question_flags
 
 from absl import flags
 
-from realm_tf.evaluation import systems_table
+from realm_tf.evaluation import comparison
+from realm_tf.evaluation import summary
 from realm_tf.rundir import outputs
 
 _RUN_DIR = path_flags.existing(
@@ -47,9 +48,9 @@ def main(_):
     for name in names.split(','):
       label, _, path = name.rpartition('=')
       eval_dirs[label or path] = os.path.join(_RUN_DIR.value, 'eval', path)
-    rows = systems_table.rows(eval_dirs, questions, _WITH_COSTS.value)
+    rows = comparison.systems(eval_dirs, questions, _WITH_COSTS.value)
     tables.append(rows)
-    print(f'{systems_table.as_text(rows)}\n')
+    print(f'{summary.table(rows)}\n')
   path = _OUTPUT.value or os.path.join(_RUN_DIR.value, 'results.json')
   title = {'title': _TITLE.value} if _TITLE.value else {}
   text = json.dumps({**title, 'tables': tables}, indent=1)

@@ -1,6 +1,7 @@
 """Stages on the demonstration: its texts, and jobs that read them."""
 
 import itertools
+import os
 from typing import Any
 
 from . import common
@@ -107,7 +108,7 @@ class World(common.Jobs):
   def calibrate(self, model: runner.Output, **search: Any) -> None:
     """Fits the probabilities of a model's answers, for the flags `search`.
 
-    The model's dev_predictions.jsonl has the answers.
+    RUN_DIR/examples.json gets the likeliest right answers' questions.
     """
     self.recipe.stage(
       'calibration',
@@ -116,7 +117,7 @@ class World(common.Jobs):
       model_dir=model,
       corpus_dir=self.corpus,
       questions=self.questions('dev', *WORDINGS, *IMPOSSIBLE),
-      predictions=model / 'dev_predictions.jsonl',
+      examples=os.path.join(self.recipe.run_dir, 'examples.json'),
       **search,
     )
 

@@ -246,17 +246,6 @@ def _results(world: embedded_world.World, realm: runner.Output) -> None:
   right = best / 'test_questions/predictions.jsonl'
   world.change_fact(qa, right, **_SERVED)
   parts: dict[str, Any] = {'corpus_dir': world.corpus, 'pretrained_dir': realm}
-  recipe.stage(
-    'examples',
-    'choose_examples',
-    at='examples.json',
-    questions=world.questions('dev', ''),
-    predictions=qa / 'dev_predictions.jsonl',
-    queries_dir=world.tagged('queries', 'sentences'),
-    output=runner.OUTPUT,
-    **parts,
-    needs=[recipe.stages['calibration'].output],
-  )
   parts |= {'model_dir': qa, **_SERVED}
   recipe.stage('realm.json', runner.write_parts, output=runner.OUTPUT, **parts)
 

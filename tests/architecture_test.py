@@ -21,6 +21,7 @@ _ADAPTERS = {
   'apache_beam': ['realm_tf/pipelines/'],
   'bm25s': ['realm_tf/retrieval/bm25.py'],
   'granian': ['realm_tf/serving/http_server.py'],
+  'ir_measures': ['realm_tf/evaluation/rankings.py'],
   'jax': ['realm_tf/planning/compiler_process.py'],
   'jinja2': ['realm_tf/reporting/templates.py'],
   'libtpu': ['realm_tf/planning/compiler_process.py'],

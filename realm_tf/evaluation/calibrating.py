@@ -13,8 +13,12 @@ from realm_tf import errors
 from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import calibration as calibration_lib
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.evaluation import exact_match
+from realm_tf.evaluation import outcome as outcome_lib
 from realm_tf.evaluation import refusing
+
+_NUM_EXAMPLES = 6
+_LONGEST = 70  # Characters of a question that fits on a button.
+_LIKELY = 0.66  # Least probability; the page's words are "Likely right".
 
 
 def fit(
@@ -35,7 +39,7 @@ def fit(
     UserError: All answers are right, or all are wrong.
   """
   predictions = [answer.prediction for answer in answers]
-  is_right = exact_match.per_question(predictions, questions).exact
+  is_right = outcome_lib.quality(predictions, questions).exact
   rows = [i for i, answer in enumerate(answers) if answer.signals]
   is_right = is_right[rows]
   if is_right.all() or not is_right.any():
@@ -61,18 +65,30 @@ def fit(
   return found._replace(threshold=threshold)
 
 
-def calibrated(
-  answers: Sequence[answer_lib.Answer], found: calibration_lib.Calibration
-) -> list[answer_lib.Answer]:
-  """Returns the answers with fitted probabilities, the unlikely refused."""
-  result = []
-  for answer in answers:
-    likely = 0.0  # Without a span.
-    if answer.signals:
-      likely = float(calibration_lib.probability(answer.signals, found))
-    is_refused = likely < found.threshold
-    result.append(answer._replace(probability=likely, is_refused=is_refused))
-  return result
+def likeliest(
+  answers: Sequence[answer_lib.Answer],
+  questions: Sequence[questions_lib.Question],
+  found: calibration_lib.Calibration,
+) -> list[str]:
+  """Returns at most six questions with likely, right answers, likeliest first.
+
+  They are the examples of the page: short, and each of another article, where
+  questions have a `gold_id`.
+  """
+  predictions = [answer.prediction for answer in answers]
+  is_right = outcome_lib.quality(predictions, questions).exact
+  probability = {
+    i: float(calibration_lib.probability(answer.signals, found))
+    for i, answer in enumerate(answers)
+    if is_right[i] and answer.signals
+  }
+  chosen: dict[str, str] = {}  # Article -> question.
+  for i in sorted(probability, key=lambda i: -probability[i]):
+    text, article = questions[i].question, questions[i].gold_id
+    is_likely = probability[i] >= max(found.threshold, _LIKELY)
+    if is_likely and len(text) <= _LONGEST:
+      chosen.setdefault(article or text, text)
+  return list(chosen.values())[:_NUM_EXAMPLES]
 
 
 def threshold_of_risk(

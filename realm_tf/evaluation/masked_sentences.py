@@ -7,7 +7,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.evaluation import retrieval_recall
+from realm_tf.evaluation import outcome as outcome_lib
 from realm_tf.evaluation import summary
 from realm_tf.records import block_table
 from realm_tf.records import held_out
@@ -67,13 +67,13 @@ def measure(
     hits = retriever.retrieve(queries, depth + candidates.SPARE_HITS)
     found.append(candidates.find_spans(hits.block_ids, batch, table, depth)[1])
   has_span = np.concatenate(found)
-  recall = summary.recall('span_recall', has_span, recall_at)
-  means, ends = summary.means(recall, seed)
+  recall = outcome_lib.recall('span_recall', has_span, recall_at)
+  means, ends = summary.means(dict(recall), seed)
   return {
     'num_sentences': len(has_span),
     **means,
     'span_intervals': ends,
-    'span_ranks': retrieval_recall.first_rank(has_span).tolist(),
+    'span_ranks': outcome_lib.first_rank(has_span).tolist(),
   }
 
 

@@ -1,4 +1,4 @@
-"""Retrieved blocks -> ranked articles -> R@k, MRR@10 and nDCG@10.
+"""Retrieved blocks -> ranked articles -> R@k, MRR@10 and nDCG@10, TREC's file.
 
 Relevance judgements (qrels) are about articles, so an article gets the score of
 its best block. The package's recall@k is about answers, also called Success@k.
@@ -6,24 +6,99 @@ its best block. The package's recall@k is about answers, also called Success@k.
 
 import collections
 from collections.abc import Callable, Mapping, Sequence
-import math
-from typing import Any, Optional
+import os
+from typing import Optional
 
 from absl import logging
+import ir_measures
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf.corpus import qrels as qrels_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import outcome as outcome_lib
-from realm_tf.evaluation import summary
+from realm_tf.records import article_lookup
+from realm_tf.records import block_table
 
-CUT = 10  # Articles that count for MRR@10 and nDCG@10.
-Qrels = Mapping[str, Mapping[str, int]]  # Question -> article -> relevance.
+_DEPTH = 1000  # As of a TREC run.
+_TAG = 'realm_tf'
+_MEASURES = {'MRR@10': ir_measures.RR @ 10, 'nDCG@10': ir_measures.nDCG @ 10}
+
 Ranking = list[tuple[str, float]]  # (article id, score), best first.
 
 
+class Articles:
+  """An evaluator of ranked articles; also writes a TREC run.
+
+  Yields R@k, the share of relevant articles among the first k, MRR@10 and
+  nDCG@10, as trec_eval, of the questions that the qrels judge.
+
+  Attributes:
+    num_blocks: Blocks that are ranked as articles. Ten may be of one article,
+      so they are more than any rank that counts.
+
+  Raises UserError if qrels do not fit the questions or the corpus, or if an id
+  does not fit a TREC run.
+  """
+
+  num_blocks = _DEPTH
+
+  def __init__(
+    self,
+    qrels: Optional[str],
+    trec_run: Optional[str],
+    questions: Sequence[questions_lib.Question],
+    table: block_table.BlockTable,
+    recall_at: Sequence[int],
+  ):
+    self._table, self._trec_run = table, trec_run
+    self._measures = {f'R@{k}': ir_measures.R @ k for k in recall_at}
+    self._measures |= _MEASURES
+    judged = qrels_lib.read(qrels) if qrels else {}
+    self._ids = query_ids(questions, judged)
+    self._qrels = {n: judged[n] for n in self._ids if n in judged}
+    if judged:
+      relevant = qrels_lib.relevant(judged, self._ids)
+      article_lookup.check(relevant, table, '--qrels')
+    for name in [*self._ids, *table.all_article_ids()] if trec_run else []:
+      if len(name.split()) != 1:
+        raise errors.UserError(
+          'A TREC run must have ids of questions and articles without spaces. '
+          f'Found {name!r}. Change it, or leave out --trec_run.'
+        )
+
+  def __call__(self, outcome: outcome_lib.Outcome) -> outcome_lib.Values:
+    ranked = rank_articles(outcome, self._table.article_ids)
+    ranked_by_id = dict(zip(self._ids, ranked, strict=True))
+    if self._trec_run:
+      folder = os.path.dirname(self._trec_run)
+      if folder:
+        tf.io.gfile.makedirs(folder)
+      with tf.io.gfile.GFile(self._trec_run, 'w') as file:
+        file.write(''.join(_trec_lines(ranked_by_id)))
+    if self._qrels:
+      yield from measure(self._qrels, ranked_by_id, self._measures)
+
+
+def measure(
+  qrels: qrels_lib.Qrels,
+  ranked: Mapping[str, Ranking],
+  measures: Mapping[str, ir_measures.Measure],
+) -> outcome_lib.Values:
+  """Yields (name, value of each query of `qrels`), 0 without a ranking."""
+  run = {query: dict(ranking) for query, ranking in ranked.items()}
+  found = {
+    (each.measure, each.query_id): each.value
+    for each in ir_measures.iter_calc(measures.values(), qrels, run)
+  }
+  for name, each in measures.items():
+    yield name, np.array([found.get((each, query), 0.0) for query in qrels])
+
+
 def query_ids(
-  questions: Sequence[questions_lib.Question], qrels: Optional[Qrels] = None
+  questions: Sequence[questions_lib.Question],
+  qrels: Optional[qrels_lib.Qrels] = None,
 ) -> list[str]:
   """Returns the questions' ids; a question without an id gets its number.
 
@@ -38,13 +113,13 @@ def query_ids(
     )
   if not qrels:
     return ids
-  if not any(name in qrels for name in ids):
+  num_other = len(qrels.keys() - set(ids))
+  if num_other == len(qrels):
     raise errors.UserError(
       '--qrels must judge some of the questions, by their ids. Found '
       f'{next(iter(qrels))!r} there, and {ids[0]!r} as a question. Give the '
       'qrels of these questions.'
     )
-  num_other = len(qrels.keys() - set(ids))
   if num_other:
     logging.warning(
       '--qrels judge %d questions; %d of them are not among --questions.',
@@ -79,65 +154,9 @@ def rank_articles(
   return rankings
 
 
-def add_metrics(
-  metrics: dict[str, Any],
-  qrels: Qrels,
-  ids: Sequence[str],
-  rankings: Sequence[Ranking],
-  recall_at: Sequence[int],
-  seed: int = 0,
-) -> None:
-  """Adds R@k, MRR@10 and nDCG@10, in percent, to the fields of metrics.json.
-
-  Means are over the questions that `qrels` judges, at least one, as in
-  trec_eval:
-
-    R@k = relevant articles among the first k / relevant articles
-    MRR@10 = 1 / rank of the first relevant article; 0 if that is above 10
-    nDCG@10 = DCG@10 / DCG@10 of the best order,
-    DCG@10 = sum over ranks i <= 10 of relevance_i / log2(i + 1)
-  """
-  judged = [
-    (qrels[name], [article for article, _ in ranking])
-    for name, ranking in zip(ids, rankings, strict=True)
-    if name in qrels
+def _trec_lines(ranked: Mapping[str, Ranking]) -> list[str]:
+  return [
+    f'{query} Q0 {article} {rank} {score!r} {_TAG}\n'
+    for query, ranking in ranked.items()
+    for rank, (article, score) in enumerate(ranking, 1)
   ]
-  values = {
-    f'R@{k}': [_recall(each, found[:k]) for each, found in judged]
-    for k in recall_at
-  }
-  values[f'MRR@{CUT}'] = [_reciprocal_rank(*each) for each in judged]
-  values[f'nDCG@{CUT}'] = [_ndcg(*each) for each in judged]
-  means, ends = summary.means(
-    {name: np.array(each) for name, each in values.items()}, seed
-  )
-  metrics |= {'num_with_qrels': len(judged), **means}
-  metrics['intervals'] |= ends
-
-
-def _recall(relevance: Mapping[str, int], found: Sequence[str]) -> float:
-  relevant = {name for name, value in relevance.items() if value > 0}
-  return len(relevant.intersection(found)) / max(1, len(relevant))
-
-
-def _reciprocal_rank(
-  relevance: Mapping[str, int], found: Sequence[str]
-) -> float:
-  ranks = (
-    rank
-    for rank, name in enumerate(found[:CUT], 1)
-    if relevance.get(name, 0) > 0
-  )
-  return 1 / next(ranks, math.inf)
-
-
-def _ndcg(relevance: Mapping[str, int], found: Sequence[str]) -> float:
-  best = _dcg(sorted(relevance.values(), reverse=True))
-  return _dcg([relevance.get(name, 0) for name in found]) / best if best else 0
-
-
-def _dcg(gains: Sequence[int]) -> float:
-  return sum(
-    max(gain, 0) / math.log2(rank + 1)
-    for rank, gain in enumerate(gains[:CUT], 1)
-  )

@@ -6,18 +6,17 @@ answers among them. The answer to an impossible question is wrong.
 """
 
 from collections.abc import Iterable, Mapping
-import os
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from realm_tf.corpus import json_records
-from realm_tf.evaluation import comparison
-from realm_tf.evaluation import uncertainty
+from realm_tf.evaluation import outcome as outcome_lib
 
 _ACCURACIES = (80, 90)  # Percent, as Kamath et al. 2020.
 _MOST_POINTS = 200  # Of a curve in a file.
+_NUM_BINS = 15
 
 
 class Rated(NamedTuple):
@@ -27,6 +26,16 @@ class Rated(NamedTuple):
   is_right: np.ndarray
   is_impossible: np.ndarray
   is_refused: np.ndarray
+
+
+def of_outcome(outcome: outcome_lib.Outcome) -> Rated:
+  """Returns the answers of an outcome; there must be a reader."""
+  return Rated(
+    np.array([answer.probability for answer in outcome.answers]),
+    outcome.quality.exact,
+    np.array([question.is_impossible for question in outcome.questions]),
+    np.array([answer.is_refused for answer in outcome.answers]),
+  )
 
 
 def measure(rated: Rated) -> dict[str, Any]:
@@ -49,14 +58,16 @@ def measure(rated: Rated) -> dict[str, Any]:
     },
     'risk_coverage_area': 100 * float(np.trapezoid(risk, coverage)),
     'expected_calibration_error': 100
-    * uncertainty.expected_calibration_error(rated.probability, rated.is_right),
+    * expected_calibration_error(rated.probability, rated.is_right),
   }
   if possible.any():
     metrics['refused_answerable'] = _percent(rated.is_refused[possible])
   if rated.is_impossible.any():
     metrics['refused_impossible'] = _percent(rated.is_refused[~possible])
   if possible.any() and rated.is_impossible.any():
-    metrics['auroc'] = 100 * _auroc(rated.probability, possible)
+    metrics['auroc'] = 100 * _auroc(
+      rated.probability[possible], rated.probability[~possible]
+    )
   return metrics
 
 
@@ -88,27 +99,47 @@ def points(rated: Rated) -> list[dict[str, float]]:
   return [{'coverage': c, 'risk': r} for c, r in every[some].tolist()]
 
 
+def expected_calibration_error(
+  probabilities: np.ndarray, correct: np.ndarray, num_bins: int = _NUM_BINS
+) -> float:
+  """Returns the expected distance between confidence and accuracy, in [0, 1].
+
+  Naeini et al. 2015, in the form of Guo et al. 2017: bins of equal width divide
+  the questions by probability. Each bin's |accuracy - mean probability| is
+  weighted by its share of the questions.
+
+  Args:
+    probabilities: Probability of each of Q >= 1 answers.
+    num_bins: Bins of [0, 1]; an edge belongs to the bin above it.
+  """
+  probabilities = np.asarray(probabilities, np.float64)
+  bins = np.minimum((probabilities * num_bins).astype(int), num_bins - 1)
+  # A mean times a share: the bin's size cancels out.
+  gaps = np.bincount(
+    bins, weights=np.asarray(correct, np.float64) - probabilities
+  )
+  return float(np.abs(gaps).sum() / len(probabilities))
+
+
 def measure_sets(sets: Mapping[str, Rated]) -> dict[str, Any]:
   """Returns `measure` of several sets together, and of each in 'sets'.
 
   Impossible questions of a set are compared with all answerable ones.
   """
   whole = joined(sets.values())
-  answerable = _take(whole, ~whole.is_impossible)
-  return {
-    'num_questions': len(whole.is_right),
-    **measure(whole),
-    'sets': {
-      name: measure(rated)
-      | _against(_take(rated, rated.is_impossible), answerable)
-      for name, rated in sets.items()
-    },
-  }
+  result = {'num_questions': len(whole.is_right), **measure(whole), 'sets': {}}
+  answerable = whole.probability[~whole.is_impossible]
+  for name, rated in sets.items():
+    result['sets'][name] = measure(rated)
+    impossible = rated.probability[rated.is_impossible]
+    if len(impossible) and len(answerable):
+      auroc = 100 * _auroc(answerable, impossible)
+      result['sets'][name]['auroc'] = auroc
+  return result
 
 
-def read(eval_dir: str) -> Rated:
-  """Returns the answers in an evaluation's predictions.jsonl."""
-  path = os.path.join(eval_dir, comparison.PREDICTIONS)
+def read(path: str) -> Rated:
+  """Returns the answers in a predictions.jsonl."""
   rows = [row for _, row in json_records.read_lines(path)]
   names = 'exact_match', 'is_impossible', 'is_refused'
   return Rated(
@@ -117,27 +148,14 @@ def read(eval_dir: str) -> Rated:
   )
 
 
-def _against(impossible: Rated, answerable: Rated) -> dict[str, float]:
-  if not (len(impossible.probability) and len(answerable.probability)):
-    return {}
-  both = joined([impossible, answerable])
-  return {'auroc': 100 * _auroc(both.probability, ~both.is_impossible)}
-
-
-def _auroc(values: np.ndarray, positive: np.ndarray) -> float:
-  return float(
-    stats.mannwhitneyu(values[positive], values[~positive]).statistic
-    / (positive.sum() * (~positive).sum())
-  )
-
-
 def joined(parts: Iterable[Rated]) -> Rated:
   """Returns the answers of all parts."""
   return Rated(*map(np.concatenate, zip(*parts)))
 
 
-def _take(rated: Rated, rows: np.ndarray) -> Rated:
-  return Rated(*(values[rows] for values in rated))
+def _auroc(above: np.ndarray, below: np.ndarray) -> float:
+  wins = stats.mannwhitneyu(above, below).statistic
+  return float(wins / (len(above) * len(below)))
 
 
 def _percent(values: np.ndarray) -> float:

@@ -7,7 +7,7 @@ from realm_tf import config as config_lib
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.evaluation import exact_match
+from realm_tf.evaluation import outcome as outcome_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
@@ -51,5 +51,5 @@ class Validator:
     found = retriever.retrieve(queries, answerer.num_read)
     answers = answerer.read(queries, found, 1)
     predictions = [answer.prediction for answer in answers]
-    exact = exact_match.per_question(predictions, self._questions).exact
+    exact = outcome_lib.quality(predictions, self._questions).exact
     return 100 * float(exact.mean())

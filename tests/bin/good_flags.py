@@ -10,7 +10,6 @@ ALL = {
   'average_models': ('model_dir before_dir output_dir', 'model_dir before_dir'),
   'build_index': ('model_dir corpus_dir output_dir', 'model_dir base'),
   'calibrate': ('model_dir corpus_dir questions', ''),
-  'choose_examples': ('corpus_dir output', 'predictions pretrained_dir'),
   'evaluate': (
     'model_dir corpus_dir questions output_dir',
     'questions queries_dir compare qrels',

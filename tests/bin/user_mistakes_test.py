@@ -76,8 +76,9 @@ def _cases(files):
   yield 'evaluate', {'model_dir': ''}, 'model_dir'
   yield 'evaluate', {'answer_by': 'token'}, 'answer_by'
   yield 'evaluate', {'qrels': broken}, f'{broken}:2'
-  unasked = {'queries_dir': files.queries, 'questions': '', 'kilt': files.new}
-  yield 'evaluate', unasked, '--kilt need one --questions'
+  unasked = {'queries_dir': files.queries, 'questions': ''}
+  unasked['trec_run'] = files.new
+  yield 'evaluate', unasked, '--trec_run need one --questions'
   yield 'evaluate', {'compare': files.other_run}, 'same questions'
   unlinked = {'retriever': 'bm25_graph', 'model_dir': ''}
   yield 'evaluate', unlinked, '--links=markup'

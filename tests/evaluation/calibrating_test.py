@@ -8,7 +8,7 @@ from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import calibration as calibration_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import calibrating
-from realm_tf.evaluation import uncertainty
+from realm_tf.evaluation import refusing
 
 
 def _asked(number):
@@ -39,7 +39,7 @@ class FitTest(absltest.TestCase):
       calibration_lib.Signals(*signals.T), fitted
     )
     right = np.array([not each.is_impossible for each in questions])
-    error = uncertainty.expected_calibration_error(probability, right)
+    error = refusing.expected_calibration_error(probability, right)
     self.assertLess(error, 0.02)
     answered = probability >= fitted.threshold
     self.assertBetween(1 - right[answered].mean(), 0.095, 0.1)
@@ -55,18 +55,31 @@ class FitTest(absltest.TestCase):
     refused = (probability < fitted.threshold)[right].mean()
     self.assertBetween(refused, 0.045, 0.05)
 
-  def test_calibrated_answers_are_refused_below_the_threshold(self):
-    signals = calibration_lib.Signals(2.0, -1.0, 0.0)
-    answers = [
-      answer_lib.Answer('', 'a', 0.0, [], 0.3, signals=signals),
-      answer_lib.Answer('', '', None, []),
-    ]
-    found = calibration_lib.Calibration(0.0, 1.0, -1.0, 0.0, threshold=0.5)
-    first, spanless = calibrating.calibrated(answers, found)
-    self.assertAlmostEqual(first.probability, 1 / (1 + np.exp(-3)))
-    self.assertFalse(first.is_refused)
-    self.assertEqual(spanless.probability, 0.0)
-    self.assertTrue(spanless.is_refused)
+  def test_examples_are_likely_right_short_and_of_different_articles(self):
+    found = calibration_lib.Calibration(0.0, 1.0, 0.0, 0.0, threshold=0.9)
+    answers, questions = [], []
+    for text, log_odds, prediction, article in (
+      ('second', 4.0, 'yes', 'x'),
+      ('first', 5.0, 'yes', None),
+      ('same article as second', 3.5, 'yes', 'x'),
+      ('wrong', 6.0, 'no', None),
+      ('long ' * 20, 6.0, 'yes', None),
+      ('refused', 2.0, 'yes', None),  # Its probability is 0.88.
+      ('third', 3.0, 'yes', None),
+      ('spanless', None, 'yes', None),
+    ):
+      signals = log_odds and calibration_lib.Signals(log_odds, 0.0, 0.0)
+      answers.append(
+        answer_lib.Answer(text, prediction, 0.0, [], signals=signals)
+      )
+      questions.append(
+        questions_lib.Question(text, ('yes',), gold_id=article or '')
+      )
+    chosen = calibrating.likeliest(answers, questions, found)
+    self.assertEqual(chosen, ['first', 'second', 'third'])
+    many = [questions_lib.Question(str(i), ('yes',)) for i in range(9)]
+    chosen = calibrating.likeliest(answers[:1] * 9, many, found)
+    self.assertEqual(chosen, ['0', '1', '2', '3', '4', '5'])
 
   def test_answers_of_one_kind_are_a_user_error(self):
     answers, questions = _asked(50)

@@ -124,12 +124,50 @@ class RecalledTest(absltest.TestCase):
       ):
         comparison.read_right(os.path.dirname(path), _QUESTIONS[:1], 'recall@5')
 
-  def test_p_value_matches_hand_computation(self):
-    this = np.array([1, 1, 1, 1, 0, 1, 0], bool)
-    other = np.array([0, 0, 0, 0, 1, 1, 0], bool)
-    # Only this run: four. Only the other: one. P(at most 1 of 5) = 6 / 32.
-    self.assertAlmostEqual(comparison.p_value(this, other), 12 / 32)
-    self.assertEqual(comparison.p_value(this, this), 1.0)
+
+def _metrics(first, prefix, intervals):
+  """Returns fields of metrics.json: recall@1, @5 and @20 rise from `first`."""
+  recall = {f'{prefix}recall@{k}': first + i for i, k in enumerate((1, 5, 20))}
+  return {**recall, intervals: {f'{prefix}recall@5': [first, first + 2]}}
+
+
+class SystemsTest(absltest.TestCase):
+  def test_a_row_for_each_system(self):
+    directory = self.create_tempdir()
+    sentences = _metrics(10.0, 'span_', 'span_intervals')
+    both = {**sentences, **_metrics(20.0, '', 'intervals')}
+    for name, values in (('before', sentences), ('after', both)):
+      directory.create_file(f'{name}/metrics.json', json.dumps(values))
+    rows = comparison.systems(
+      {n: os.path.join(directory.full_path, n) for n in ('before', 'after')}, []
+    )
+    recall = {f'span_recall@{k}': 10.0 + i for i, k in enumerate((1, 5, 20))}
+    self.assertEqual(
+      rows[0], {'system': 'before', **recall, 'interval': [10.0, 12.0]}
+    )
+    # The interval of questions comes before the sentences'.
+    self.assertEqual((rows[1]['recall@5'], rows[1]['span_recall@5']), (21, 11))
+    self.assertEqual(rows[1]['interval'], [20.0, 22.0])
+
+  def test_p_and_costs(self):
+    directory = self.create_tempdir()
+    for name, ranks in (('a', [1, 1, 1, 1]), ('b', [9, 9, 9, 9])):
+      metrics = {**_metrics(20.0, '', 'intervals'), 'latency_ms_median': 2.0}
+      metrics |= {'parameters': 3, 'megabytes': 4.0}
+      directory.create_file(f'{name}/metrics.json', json.dumps(metrics))
+      lines = [
+        json.dumps({'question': q.question, 'answer_rank': rank})
+        for q, rank in zip(_QUESTIONS, ranks)
+      ]
+      directory.create_file(f'{name}/ranks.jsonl', '\n'.join(lines))
+    paths = {n: os.path.join(directory.full_path, n) for n in ('a', 'b')}
+    first, second = comparison.systems(paths, _QUESTIONS, with_costs=True)
+    self.assertEqual((first['p'], second['p']), (1.0, 2 / 16))
+    self.assertEqual((second['parameters'], second['megabytes']), (3, 4.0))
+
+  def test_a_missing_evaluation_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, 'Found no missing/metrics'):
+      comparison.systems({'a': 'missing'}, [])
 
 
 if __name__ == '__main__':

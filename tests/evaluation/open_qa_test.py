@@ -1,10 +1,11 @@
-"""Tests for realm_tf.evaluation.open_qa, with outcome and summary."""
+"""Tests for realm_tf.evaluation.open_qa, with outcome."""
 
 import itertools
 import json
 import os
 
 from absl.testing import absltest
+import numpy as np
 
 from realm_tf import errors
 from realm_tf.answering import answer as answer_lib
@@ -51,13 +52,14 @@ def _lines(directory, name):
     return file.read().splitlines()
 
 
-class _Judge:
-  """Keeps the outcome."""
+class _Articles:
+  """An evaluator that keeps the outcome."""
 
   num_blocks = 0
 
-  def __call__(self, outcome, metrics):
+  def __call__(self, outcome):
     self.seen = outcome
+    return {'nDCG@10': np.ones(2)}.items()
 
 
 class OpenQaTest(absltest.TestCase):
@@ -105,10 +107,10 @@ class OpenQaTest(absltest.TestCase):
       {'num_questions': 1, **dict.fromkeys(names, 100.0)},
     )
     # The caller writes them together with the metrics of masked sentences.
-    path = os.path.join(self.output_dir, open_qa.METRICS)
+    path = os.path.join(self.output_dir, comparison.METRICS)
     self.assertFalse(os.path.exists(path))
     open_qa.write_metrics(metrics, self.output_dir)
-    written = json.loads(''.join(_lines(self.output_dir, open_qa.METRICS)))
+    written = json.loads(''.join(_lines(self.output_dir, comparison.METRICS)))
     self.assertEqual(written, metrics)
 
   def test_impossible_questions_count_for_refusing_only(self):
@@ -131,7 +133,7 @@ class OpenQaTest(absltest.TestCase):
     self.assertNotIn('exact_match', metrics)
     dirs = {'all': self.output_dir, 'alone': alone}
     open_qa.write_together(dirs, self.output_dir)
-    lines = _lines(self.output_dir, open_qa.METRICS)
+    lines = _lines(self.output_dir, comparison.METRICS)
     together = json.loads(''.join(lines))
     self.assertEqual(together['num_questions'], 5)
     self.assertEqual(together['sets']['alone']['auroc'], 50.0)
@@ -140,7 +142,8 @@ class OpenQaTest(absltest.TestCase):
     qa = self._qa()
     qa.run(_QUESTIONS, [2], self.output_dir)
     rows = [
-      json.loads(line) for line in _lines(self.output_dir, open_qa.PREDICTIONS)
+      json.loads(line)
+      for line in _lines(self.output_dir, comparison.PREDICTIONS)
     ]
     self.assertEqual(
       [row['question'] for row in rows], ['where', 'what', 'who']
@@ -170,7 +173,7 @@ class OpenQaTest(absltest.TestCase):
     self.assertEqual(metrics['gold_recall@1'], 50.0)
     self.assertEqual(metrics['gold_recall@3'], 100.0)
     self.assertEqual(metrics['intervals']['gold_recall@3'], [100.0, 100.0])
-    rows = map(json.loads, _lines(self.output_dir, open_qa.PREDICTIONS))
+    rows = map(json.loads, _lines(self.output_dir, comparison.PREDICTIONS))
     self.assertEqual([row['gold_rank'] for row in rows], [None, 3, 1])
 
   def test_one_block_is_the_first_and_the_oracle_the_best(self):
@@ -219,7 +222,7 @@ class OpenQaTest(absltest.TestCase):
 
   def test_compares_with_another_run(self):
     other_dir = self.create_tempdir().full_path
-    with open(os.path.join(other_dir, open_qa.PREDICTIONS), 'w') as file:
+    with open(os.path.join(other_dir, comparison.PREDICTIONS), 'w') as file:
       for question, prediction in zip(_QUESTIONS, ['Rome', 'y', 'z']):
         row = {'question': question.question, 'prediction': prediction}
         file.write(json.dumps(row) + '\n')
@@ -250,7 +253,7 @@ class OpenQaTest(absltest.TestCase):
     self.assertEqual(metrics['num_questions'], 1)
     self.assertEqual((metrics['recall@1'], metrics['recall@5']), (0.0, 100.0))
     self.assertNotIn('exact_match', metrics)
-    self.assertEqual(os.listdir(self.output_dir), [open_qa.RANKS])
+    self.assertEqual(os.listdir(self.output_dir), [comparison.RANKS])
     # Only the second block holds the answer.
     for k, is_right in ((1, False), (2, True)):
       found = comparison.read_right(
@@ -259,23 +262,40 @@ class OpenQaTest(absltest.TestCase):
       self.assertEqual(found.tolist(), [is_right])
 
   def test_questions_without_references_are_judged_but_not_read(self):
-    judge = _Judge()
+    judge = _Articles()
     qa = self._qa(read=lambda *_: self.fail('Read.'))
     asked = [questions_lib.Question('who', (), question_id='x')]
-    metrics = qa.run(asked, [2], self.output_dir, judge=judge)
+    metrics = qa.run(asked, [2], self.output_dir, articles=judge)
     self.assertEqual(judge.seen.block_ids.tolist(), [[0, 1]])
     self.assertEqual(judge.seen.scores.tolist(), [[0.0, 0.0]])
     self.assertNotIn('recall@2', metrics)
     self.assertNotIn('exact_match', metrics)
+    self.assertEqual((metrics['num_with_qrels'], metrics['nDCG@10']), (2, 100))
+    self.assertEqual(metrics['intervals'], {'nDCG@10': [100.0, 100.0]})
     self.assertIn('none', metrics['categories']['answer_type'])
 
   def test_retrieves_more_blocks_than_recall_needs(self):
-    judge, qa = _Judge(), self._qa(num_retrieved=7)
-    qa.run(_QUESTIONS, [1, 5], self.output_dir, judge=judge)
+    judge, qa = _Articles(), self._qa(num_retrieved=7)
+    qa.run(_QUESTIONS, [1, 5], self.output_dir, articles=judge)
     self.assertEqual(judge.seen.block_ids.shape, (3, 7))
     judge.num_blocks = 9
-    qa.run(_QUESTIONS, [1, 5], self.output_dir, judge=judge)
+    qa.run(_QUESTIONS, [1, 5], self.output_dir, articles=judge)
     self.assertEqual(judge.seen.block_ids.shape, (3, 9))
+
+
+class IsOfGoldArticleTest(absltest.TestCase):
+  def test_every_block_of_the_article_counts(self):
+    questions = [
+      questions_lib.Question('q', ('x',), gold_id=gold)
+      for gold in ('f', 'i', 'elsewhere', '')
+    ]
+    found = open_qa.is_of_gold_article(
+      np.array([[0, 1, 2], [-1, 0, 1], [0, 1, 2], [-1, -1, 3]]),
+      lambda ids: [['f', 'i', 'f', ''][i] for i in ids],
+      questions,
+    )
+    expected = [[1, 0, 1], [0, 0, 1], [0, 0, 0], [0, 0, 0]]
+    np.testing.assert_array_equal(found, np.array(expected, bool))
 
 
 if __name__ == '__main__':

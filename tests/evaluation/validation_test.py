@@ -5,7 +5,7 @@ import tf_keras
 
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.evaluation import exact_match
+from realm_tf.evaluation import outcome
 from realm_tf.evaluation import validation
 from realm_tf.index import exact_search
 from realm_tf.index import storage
@@ -58,7 +58,7 @@ class ValidatorTest(absltest.TestCase):
     self.assertAlmostEqual(validate(self.model, self.index), 100 * 2 / 3)
     for variable in self.model.span_reader.trainable_variables:
       variable.assign(-variable)  # Reverses the order of spans.
-    worst = exact_match.per_question(
+    worst = outcome.quality(
       self._predictions(), _questions([first, 'no such answer', third])
     ).exact.mean()
     self.assertLess(worst, 0.5)
