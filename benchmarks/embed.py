@@ -29,11 +29,11 @@ from benchmarks import printing
 from benchmarks import processes
 from benchmarks import sizes
 from realm_tf import config as config_lib
-from realm_tf.importing import hugging_face
+from realm_tf.data import joining
+from realm_tf.exchange import hugging_face
 from realm_tf.index import embedding
-from realm_tf.modeling import precision
-from realm_tf.modeling import realm_model
-from realm_tf.records import joining
+from realm_tf.model import precision
+from realm_tf.model import realm_model
 
 _CORPUS_DIR = flags.DEFINE_string(
   'corpus_dir', None, 'Corpus; by default random lengths.'

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks import sizes
 from realm_tf import config as config_lib
-from realm_tf.records import block_table
+from realm_tf.data import block_table
 
 REAL = 'real lengths'
 _TITLE_TOKENS = 4

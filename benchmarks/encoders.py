@@ -21,13 +21,13 @@ import tensorflow as tf
 
 from benchmarks import processes
 from realm_tf import errors
-from realm_tf.export import hugging_face_export
-from realm_tf.importing import hugging_face_model
-from realm_tf.importing import model_writing
+from realm_tf.data import joining
+from realm_tf.data import sampling
+from realm_tf.exchange import hugging_face_export
+from realm_tf.exchange import hugging_face_model
+from realm_tf.exchange import model_writing
 from realm_tf.index import model_files
-from realm_tf.modeling import realm_model
-from realm_tf.records import joining
-from realm_tf.records import sampling
+from realm_tf.model import realm_model
 
 _SHORT = [
   'The capital of France is Paris.',

@@ -7,11 +7,11 @@ import numpy as np
 
 from benchmarks import clustered_vectors
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.data import sampling
 from realm_tf.index import embedding
 from realm_tf.index import model_files
 from realm_tf.index import storage
-from realm_tf.modeling import realm_model
-from realm_tf.records import sampling
+from realm_tf.model import realm_model
 
 _BATCH = 64
 

@@ -157,10 +157,10 @@ def _repeated(log: str, num_blocks: int) -> Iterator[str]:
   """Serves a repeated corpus in threads; yields the server's address."""
   # A server in another process needs no import of TensorFlow here.
   from realm_tf import config as config_lib
-  from realm_tf.answering import loading
   from realm_tf.index import searchers
-  from realm_tf.live import changes
-  from realm_tf.live import edited_corpus
+  from realm_tf.qa import loading
+  from realm_tf.serving import changes
+  from realm_tf.serving import edited_corpus
   from realm_tf.serving import served_model
   from realm_tf.serving import service as service_lib
   from tests.serving import running_server as threads

@@ -25,8 +25,8 @@ from absl import flags
 
 from benchmarks import printing
 from benchmarks import running_server
-from realm_tf.live import changes
-from realm_tf.records import block_table
+from realm_tf.data import block_table
+from realm_tf.serving import changes
 
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Model.', required=True)
 _CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Corpus.', required=True)

@@ -16,8 +16,8 @@ from tensorflow.compiler.xla.service import hlo_pb2
 
 from realm_tf import config as config_lib
 from realm_tf.config import config_files
-from realm_tf.planning import chips
-from realm_tf.planning import programs
+from realm_tf.tpu import chips
+from realm_tf.tpu import programs
 
 _NUM_BLOCKS = 13_353_718  # The paper's.
 

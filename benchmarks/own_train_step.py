@@ -86,7 +86,7 @@ def peers_batch() -> dict[str, np.ndarray]:
 def _make_step(what: str, size: str, dtype: str):
   import tensorflow as tf
 
-  from realm_tf.modeling import realm_model
+  from realm_tf.model import realm_model
   from realm_tf.training import optimizer
   from realm_tf.training.pretraining import pretraining_trainer
 

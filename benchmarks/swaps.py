@@ -22,13 +22,13 @@ from benchmarks import clustered_vectors
 from benchmarks import printing
 from benchmarks import ticker as ticker_lib
 from realm_tf import config as config_lib
+from realm_tf.data import query_table
 from realm_tf.index import embedding_shards
 from realm_tf.index import searchers
 from realm_tf.index import storage
-from realm_tf.modeling import realm_model
-from realm_tf.records import query_table
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.model import realm_model
+from realm_tf.run import layout
+from realm_tf.run import versions
 from realm_tf.training import loop
 from realm_tf.training import optimizer
 from realm_tf.training import runs

@@ -16,8 +16,8 @@ from . import launcher
 from absl import flags
 from absl import logging
 
-from realm_tf.answering import loading
 from realm_tf.corpus import files
+from realm_tf.qa import loading
 
 _QUESTION = flags.DEFINE_multi_string(
   'question', None, 'Question; by default each line of standard input'

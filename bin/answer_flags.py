@@ -10,11 +10,11 @@ from . import path_flags
 
 from absl import flags
 
-from realm_tf.answering import answerer
-from realm_tf.answering import closed_book
-from realm_tf.answering import loading
 from realm_tf.config import names
-from realm_tf.rundir import recipe_result
+from realm_tf.qa import answerer
+from realm_tf.qa import closed_book
+from realm_tf.qa import loading
+from realm_tf.run import recipe_result
 
 MODEL_DIR = path_flags.existing(
   'model_dir', 'Model directory, any run directory, or RUN_DIR of a recipe.'

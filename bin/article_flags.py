@@ -19,8 +19,8 @@ import tqdm
 from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
-from realm_tf.records import corpus_update
-from realm_tf.rundir import outputs
+from realm_tf.data import corpus_update
+from realm_tf.run import outputs
 
 TAGGED = 'tagged'  # A format: sentences that name their spans.
 
@@ -113,7 +113,7 @@ def progress(items: Iterable, what: str, unit: str) -> Iterable:
 def build_on_beam(
   pipeline: Any, work: Any, counts: counts_lib.Counts, first_number: int = 0
 ) -> Iterator[Any]:
-  """Runs a module of `realm_tf.pipelines` over --input; yields its results.
+  """Runs a module of `realm_tf.beam` over --input; yields its results.
 
   `work` is the second argument of `pipeline.build`. `first_number` is the
   number of the first article, if articles have no ids.

@@ -31,10 +31,10 @@ def options() -> list[str]:
 
 
 def load(module: str) -> ModuleType:
-  """Returns a module of `realm_tf.pipelines`; UserError without Beam."""
+  """Returns a module of `realm_tf.beam`; UserError without Beam."""
   try:
     # Beam is an optional install and slow to load.
-    return importlib.import_module(f'realm_tf.pipelines.{module}')
+    return importlib.import_module(f'realm_tf.beam.{module}')
   except ImportError as error:
     raise errors.UserError(
       f'--runner={_RUNNER.value} needs Apache Beam. Found: {error}. Run `pip '

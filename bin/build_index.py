@@ -16,8 +16,8 @@ from . import strategy_flags
 
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
+from realm_tf.index import progress
 from realm_tf.index import version_work
-from realm_tf.refresh import progress
 
 _MODEL_DIR = path_flags.existing(
   'model_dir', 'Model directory to embed with.', required=True

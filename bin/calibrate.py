@@ -18,10 +18,10 @@ from . import question_flags
 
 from absl import flags
 
-from realm_tf.answering import calibration
-from realm_tf.answering import loading
-from realm_tf.evaluation import calibrating
-from realm_tf.rundir import outputs
+from realm_tf.qa import calibrating
+from realm_tf.qa import calibration
+from realm_tf.qa import loading
+from realm_tf.run import outputs
 
 _EXAMPLES = flags.DEFINE_string(
   'examples', None, "File for the page's buttons: likely, right answers."

@@ -7,8 +7,8 @@ from . import path_flags
 from absl import flags
 
 from realm_tf.config import names
-from realm_tf.records import block_table
-from realm_tf.rundir import layout
+from realm_tf.data import block_table
+from realm_tf.run import layout
 from realm_tf.text import wordpiece
 
 CORPUS_DIR = path_flags.existing(

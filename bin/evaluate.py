@@ -26,13 +26,13 @@ from . import sentence_flags
 from absl import flags
 
 from realm_tf.config import names
-from realm_tf.evaluation import comparison
-from realm_tf.evaluation import open_qa
-from realm_tf.evaluation import rankings
-from realm_tf.evaluation import summary
-from realm_tf.evaluation import system_size
-from realm_tf.records import article_lookup
-from realm_tf.rundir import outputs
+from realm_tf.data import article_lookup
+from realm_tf.qa import comparison
+from realm_tf.qa import open_qa
+from realm_tf.qa import rankings
+from realm_tf.qa import summary
+from realm_tf.qa import system_size
+from realm_tf.run import outputs
 
 _OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
 _RECALL_AT = flags.DEFINE_list(

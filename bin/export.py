@@ -17,11 +17,11 @@ from . import path_flags
 from absl import flags
 from absl import logging
 
-from realm_tf.answering import loading
 from realm_tf.config import names
-from realm_tf.export import hub_modules
-from realm_tf.export import hugging_face_export
-from realm_tf.export import saved_model
+from realm_tf.exchange import hub_modules
+from realm_tf.exchange import hugging_face_export
+from realm_tf.exchange import saved_model
+from realm_tf.qa import loading
 
 _OUTPUT_DIR = path_flags.new('output_dir', 'New directory to write.')
 _FORMATS = ['hub', 'hugging_face', 'saved_model']

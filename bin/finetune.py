@@ -20,10 +20,10 @@ from . import path_flags
 from . import question_flags
 from . import training_flags
 
-from realm_tf.answering import loading
 from realm_tf.config import names
-from realm_tf.evaluation import validation
-from realm_tf.records import query_table
+from realm_tf.data import query_table
+from realm_tf.qa import loading
+from realm_tf.qa import validation
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retrievers
 from realm_tf.training import runs

@@ -19,10 +19,10 @@ from . import path_flags
 from absl import flags
 
 from realm_tf import errors
-from realm_tf.importing import hugging_face_model
-from realm_tf.importing import imported as imported_lib
-from realm_tf.importing import model_writing
-from realm_tf.importing import tf1_checkpoint
+from realm_tf.exchange import hugging_face_model
+from realm_tf.exchange import imported as imported_lib
+from realm_tf.exchange import model_writing
+from realm_tf.exchange import tf1_checkpoint
 
 _SOURCE = path_flags.existing(
   'source', 'Weights: hf:DIR[,DIR] or tf1:PREFIX[,PREFIX].', required=True

@@ -24,9 +24,9 @@ from absl import flags
 from realm_tf import errors
 from realm_tf.config import names
 from realm_tf.corpus import json_records
-from realm_tf.records import corpus_files
-from realm_tf.records import corpus_links
-from realm_tf.records import corpus_update
+from realm_tf.data import corpus_files
+from realm_tf.data import corpus_links
+from realm_tf.data import corpus_update
 from realm_tf.text import vocabulary
 from realm_tf.text import wordpiece
 

@@ -6,7 +6,7 @@ from . import path_flags
 
 from absl import flags
 
-from realm_tf.rundir import recipe_result
+from realm_tf.run import recipe_result
 from realm_tf.serving import access
 from realm_tf.serving import handlers
 

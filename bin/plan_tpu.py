@@ -23,12 +23,12 @@ from . import launcher
 from absl import flags
 
 from realm_tf import errors
-from realm_tf.modeling import precision
-from realm_tf.planning import chips
-from realm_tf.planning import plan
-from realm_tf.planning import programs
-from realm_tf.planning import tpu_compiler
-from realm_tf.rundir import outputs
+from realm_tf.model import precision
+from realm_tf.run import outputs
+from realm_tf.tpu import chips
+from realm_tf.tpu import plan
+from realm_tf.tpu import programs
+from realm_tf.tpu import tpu_compiler
 
 _TOPOLOGY = flags.DEFINE_string(
   'topology', 'v5e:8x8', "Slices, as v3:4x8,v5e:8x8; or 'all': 64 of each kind."

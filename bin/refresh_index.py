@@ -17,14 +17,14 @@ from . import strategy_flags
 
 from absl import flags
 
+from realm_tf.data import block_table
 from realm_tf.index import index_builder
+from realm_tf.index import progress as progress_lib
+from realm_tf.index import refresher
 from realm_tf.index import storage
 from realm_tf.index import version_work
-from realm_tf.records import block_table
-from realm_tf.refresh import progress as progress_lib
-from realm_tf.refresh import refresher
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.run import layout
+from realm_tf.run import versions
 
 _RUN_DIR = path_flags.new('run_dir', 'Run directory, shared with bin.pretrain.')
 _POLL_SECS = flags.DEFINE_float(

@@ -17,10 +17,10 @@ from . import path_flags
 
 from absl import flags
 
-from realm_tf.reporting import comparison
-from realm_tf.reporting import page
-from realm_tf.reporting import run_reader
-from realm_tf.rundir import outputs
+from realm_tf.run import outputs
+from realm_tf.serving import comparison
+from realm_tf.serving import page
+from realm_tf.serving import run_reader
 
 _RUN_DIR = path_flags.existing(
   'run_dir', 'Run directory of a trainer', required=True, many=True

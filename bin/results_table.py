@@ -19,9 +19,9 @@ from . import question_flags
 
 from absl import flags
 
-from realm_tf.evaluation import comparison
-from realm_tf.evaluation import summary
-from realm_tf.rundir import outputs
+from realm_tf.qa import comparison
+from realm_tf.qa import summary
+from realm_tf.run import outputs
 
 _RUN_DIR = path_flags.existing(
   'run_dir', 'Directory of a launch script.', required=True

@@ -13,8 +13,8 @@ from absl import flags
 
 from realm_tf import config as config_lib
 from realm_tf.config import names
-from realm_tf.evaluation import masked_sentences
-from realm_tf.records import block_table
+from realm_tf.data import block_table
+from realm_tf.qa import masked_sentences
 from realm_tf.retrieval import retriever as retriever_lib
 
 QUERIES_DIR = path_flags.existing(

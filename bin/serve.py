@@ -15,10 +15,10 @@ from . import path_flags
 
 from absl import flags
 
-from realm_tf.answering import masked_sentence
-from realm_tf.live import changes
-from realm_tf.live import corpus_watch
-from realm_tf.records import block_table
+from realm_tf.data import block_table
+from realm_tf.qa import masked_sentence
+from realm_tf.serving import changes
+from realm_tf.serving import corpus_watch
 from realm_tf.serving import http_server
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib

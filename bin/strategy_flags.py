@@ -8,7 +8,7 @@ from absl import flags
 
 from realm_tf import errors
 from realm_tf.config import names
-from realm_tf.modeling import strategies
+from realm_tf.model import strategies
 
 if TYPE_CHECKING:
   import tensorflow as tf  # Takes seconds.

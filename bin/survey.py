@@ -22,11 +22,11 @@ from absl import flags
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import terms
 from realm_tf.corpus import writers
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import speed
-from realm_tf.records import surveying
-from realm_tf.rundir import json_files
-from realm_tf.tagging import taggers
+from realm_tf.data import surveying
+from realm_tf.model import realm_model
+from realm_tf.model import speed
+from realm_tf.run import json_files
+from realm_tf.training.tagger import taggers
 
 flags.mark_flag_as_required('input')
 article_flags.define_format()

@@ -19,7 +19,7 @@ from . import path_flags
 from . import question_flags
 from . import training_flags
 
-from realm_tf.records import query_table
+from realm_tf.data import query_table
 from realm_tf.training import runs
 from realm_tf.training.rivals import closed_book_trainer
 

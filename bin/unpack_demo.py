@@ -20,7 +20,7 @@ from . import path_flags
 from realm_tf import errors
 from realm_tf.corpus import json_records
 from realm_tf.demo import texts
-from realm_tf.rundir import json_files
+from realm_tf.run import json_files
 
 _OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
 _PREDICTIONS = path_flags.existing(

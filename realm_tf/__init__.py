@@ -16,5 +16,5 @@ __version__ = '0.5.0'
 def load(directory: str, *args: Any, **kwargs: Any) -> Any:
   """Opens a trained model: `answering.bundle.load`."""
   # TensorFlow takes seconds to import, `import realm_tf` none.
-  bundle = importlib.import_module('realm_tf.answering.bundle')
+  bundle = importlib.import_module('realm_tf.qa.bundle')
   return bundle.load(directory, *args, **kwargs)

@@ -76,8 +76,11 @@ class BuildFileTest(parameterized.TestCase):
     self.assertCountEqual(rule['deps'], [f':{name}' for name in expected])
     self.assertCountEqual(
       rule['srcs'],
-      source_tree.FILES_OF.get(package)
-      or _glob([f'realm_tf/{package}/**/*.py']),
+      _glob(
+        ['realm_tf/*.py']
+        if package == 'root'
+        else [f'realm_tf/{package}/**/*.py']
+      ),
     )
 
   def test_every_import_is_among_the_dependencies(self):

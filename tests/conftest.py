@@ -11,7 +11,7 @@ import hypothesis
 import numpy as np
 import pytest
 
-from realm_tf.modeling import precision
+from realm_tf.model import precision
 
 # Files that take minutes; the longest first.
 _LONG = (

@@ -14,10 +14,10 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
+from realm_tf.data import block_table
+from realm_tf.data import corpus_update
+from realm_tf.data import query_table
 from realm_tf.index import storage
-from realm_tf.records import block_table
-from realm_tf.records import corpus_update
-from realm_tf.records import query_table
 from tests import whole_directories
 
 _VALUES = (None, -1, 10**9, 10**30, 0.5, float('nan'), True, 'x', '٣', [[]], {})

@@ -16,8 +16,8 @@ import tempfile
 from absl.testing import absltest
 
 from realm_tf import errors
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.run import layout
+from realm_tf.run import versions
 from tests import processes
 
 _CONFIG = '--config=tests/testdata/end_to_end_launch.py'

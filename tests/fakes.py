@@ -6,8 +6,8 @@ from typing import Optional
 import numpy as np
 
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.modeling import span_reader
-from realm_tf.objectives import exclusion
+from realm_tf.model import exclusion
+from realm_tf.model import span_reader
 from realm_tf.retrieval import retriever
 from realm_tf.text import wordpiece
 

@@ -9,14 +9,14 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf.data import block_table
+from realm_tf.data import corpus_update
+from realm_tf.data import query_table
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
 from realm_tf.index import storage
-from realm_tf.records import block_table
-from realm_tf.records import corpus_update
-from realm_tf.records import query_table
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.run import layout
+from realm_tf.run import versions
 from tests import forked_binaries
 from tests import whole_directories
 

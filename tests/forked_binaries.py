@@ -41,7 +41,7 @@ def preload():
   from bin import modules
 
   modules.preload(source_tree.binaries())
-  from realm_tf.modeling import precision
+  from realm_tf.model import precision
 
   # 'auto' means float32, as in tests/conftest.py.
   precision.multiplies_bfloat16 = lambda: False

@@ -1,8 +1,8 @@
 """Builds an index with a test's model."""
 
+from realm_tf.data import block_table
 from realm_tf.index import index_builder
-from realm_tf.modeling import realm_model
-from realm_tf.records import block_table
+from realm_tf.model import realm_model
 from realm_tf.training import runs
 
 

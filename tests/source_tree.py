@@ -3,63 +3,37 @@
 import ast
 from collections.abc import Iterator
 import pathlib
+import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Package -> packages that it may import. All may import `_LEAVES`.
+# Package -> packages that it may import; all may import `root`, the files of
+# realm_tf/ itself. `python -m tests.source_tree` writes the table into BUILD
+# and docs/design.md.
 MAY_IMPORT = {
-  'errors': '',
-  'json_text': '',
-  'input_files': '',
+  'root': '',
   'config': '',
-  'objectives': '',
-  'demo': '',
+  'run': '',
   'text': '',
-  'rundir': 'config text',
   'corpus': 'text',
-  'records': 'config rundir text corpus',
-  'pipelines': 'text rundir corpus records tagging index',
-  'modeling': 'config objectives',
-  'tagging': 'rundir text corpus records modeling index',
-  'index': 'config rundir text records modeling',
-  'importing': 'config rundir text corpus records modeling index',
+  'demo': '',
+  'data': 'config run text corpus',
+  'model': 'config',
+  'index': 'config run text data model',
+  'retrieval': 'config text data model index',
   # The trainer and the refresher share only the run directory.
-  'refresh': 'rundir index',
-  'retrieval': 'config rundir text records modeling index',
-  'training': (
-    'config rundir objectives text corpus records modeling tagging index'
-    ' retrieval'
-  ),
-  'planning': 'config rundir records modeling index training',
-  'reporting': 'config rundir',
-  'answering': (
-    'config rundir objectives text records modeling index retrieval'
-  ),
-  'evaluation': (
-    'config text corpus records modeling index retrieval answering'
-  ),
-  'export': (
-    'config rundir objectives text records modeling index importing answering'
-  ),
-  'live': 'rundir text corpus records index retrieval',
-  'serving': (
-    'config rundir objectives text records modeling index retrieval answering'
-    ' live'
-  ),
+  'training': 'config run text corpus data model index retrieval',
+  'qa': 'config run text corpus data model index retrieval',
+  'exchange': 'config run text corpus data model index qa',
+  'serving': 'config run text corpus data model index retrieval qa',
+  'tpu': 'config run data model index training',
+  'beam': 'run text corpus data index training',
 }
 
 # Package -> its wings: folders inside its folder. A wing may import the shared
 # files of its package, and the packages in its row. The shared files import no
 # wing, and no wing imports another.
 WINGS = {'training': 'pretraining inverse_cloze finetuning rivals tagger'}
-
-# Packages without their own folder -> their files.
-FILES_OF = {
-  'errors': ['realm_tf/__init__.py', 'realm_tf/errors.py'],
-  'json_text': ['realm_tf/json_text.py'],
-  'input_files': ['realm_tf/input_files.py'],
-}
-_LEAVES = ('errors', 'json_text', 'input_files')  # Each imports earlier ones.
 
 # Modules of bin/ that binaries share.
 SHARED_BY_BINARIES = tuple(
@@ -80,10 +54,7 @@ def binaries() -> list[str]:
 
 def allowed(package: str) -> set[str]:
   """Returns the packages that `package` may import, itself included."""
-  leaves = _LEAVES
-  if package in leaves:
-    leaves = leaves[: leaves.index(package)]
-  return {package, *leaves, *MAY_IMPORT[package].split()}
+  return {package, 'root', *MAY_IMPORT[package].split()}
 
 
 def python_files(*folders: str) -> list[str]:
@@ -125,4 +96,28 @@ def wing_of(module: str) -> str:
 
 def package_of(module: str) -> str:
   """Returns the package of a module 'realm_tf.NAME...', as in MAY_IMPORT."""
-  return module.split('.')[1]
+  name = module.split('.')[1]
+  return name if name in MAY_IMPORT else 'root'
+
+
+def write_tables() -> None:
+  """Writes MAY_IMPORT into BUILD and docs/design.md, whose texts stay."""
+  build, design = ROOT / 'BUILD', ROOT / 'docs/design.md'
+  rows = [f'    "{k}": "{v}",\n' for k, v in MAY_IMPORT.items() if k != 'root']
+  table = 'MAY_IMPORT = {\n' + ''.join(rows) + '}'
+  build.write_text(
+    re.sub(r'MAY_IMPORT = \{.*?\n\}', table, build.read_text(), flags=re.S)
+  )
+  text = design.read_text()
+  for name, row in MAY_IMPORT.items():
+    text = re.sub(
+      rf'^(\| `{name}` \| .* \| )[^|]* \|$',
+      rf'\g<1>{row or "-"} |',
+      text,
+      flags=re.M,
+    )
+  design.write_text(text)
+
+
+if __name__ == '__main__':
+  write_tables()

@@ -12,11 +12,11 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
-from realm_tf.records import block_table
-from realm_tf.records import corpus_files
-from realm_tf.records import encoded_blocks
-from realm_tf.records import null_block
-from realm_tf.records import query_table
+from realm_tf.data import block_table
+from realm_tf.data import corpus_files
+from realm_tf.data import encoded_blocks
+from realm_tf.data import null_block
+from realm_tf.data import query_table
 from realm_tf.text import wordpiece
 from tests import fakes
 

@@ -16,7 +16,7 @@ class BertConfig(fields.Config):
     max_positions: Longest sequence, in wordpieces.
     initializer_range: Standard deviation of initial weights.
     initializer: 'truncated_normal', as BERT's; 'mimetic' adds the identity, as
-      in trained attention (modeling/bert.py). An encoder without
+      in trained attention (model/bert.py). An encoder without
       pre-trained weights then learns to copy from a block many times sooner.
     dropout_rate: Dropout of hidden states.
     attention_dropout_rate: Dropout of attention probabilities.

@@ -12,12 +12,12 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf.modeling import lean_encoder
-from realm_tf.modeling import precision
-from realm_tf.modeling import realm_model
-from realm_tf.records import block_table
-from realm_tf.records import joining
-from realm_tf.records import null_block
+from realm_tf.data import block_table
+from realm_tf.data import joining
+from realm_tf.data import null_block
+from realm_tf.model import lean_encoder
+from realm_tf.model import precision
+from realm_tf.model import realm_model
 
 BATCH_SIZE = 128  # Blocks of full length embedded at once.
 _LENGTH_STEP = 32  # Few lengths: compiling each takes seconds.
@@ -318,7 +318,7 @@ def _packer(
 def _openvino_encoder(
   model: realm_model.RealmModel, embedder: Any, dtype: str
 ) -> Callable[[dict[str, np.ndarray]], dict[str, tf.Tensor]]:
-  from realm_tf.modeling import openvino_encoder  # An extra.
+  from realm_tf.model import openvino_encoder  # An extra.
 
   return openvino_encoder.OpenvinoEncoder(
     embedder.encoder,

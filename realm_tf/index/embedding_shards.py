@@ -13,8 +13,8 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.records import npy_files
-from realm_tf.rundir import manifests
+from realm_tf.data import npy_files
+from realm_tf.run import manifests
 
 _BFLOAT16 = tf.bfloat16.as_numpy_dtype
 # Storage dtype -> dtype on disk.

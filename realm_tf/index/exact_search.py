@@ -20,8 +20,8 @@ from typing import Any, Optional
 import numpy as np
 import tensorflow as tf
 
+from realm_tf.data import null_block
 from realm_tf.index import searcher
-from realm_tf.records import null_block
 
 GROUP = 64
 _NUMPY_GROUP = 32

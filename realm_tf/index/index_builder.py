@@ -18,6 +18,8 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
+from realm_tf.data import block_table
+from realm_tf.data import whole_blocks
 from realm_tf.index import embedding
 from realm_tf.index import embedding_shards
 from realm_tf.index import model_files
@@ -25,11 +27,9 @@ from realm_tf.index import searchers
 from realm_tf.index import storage
 from realm_tf.index import tuning
 from realm_tf.index import version_work
-from realm_tf.modeling import precision
-from realm_tf.modeling import realm_model
-from realm_tf.records import block_table
-from realm_tf.records import whole_blocks
-from realm_tf.rundir import versions
+from realm_tf.model import precision
+from realm_tf.model import realm_model
+from realm_tf.run import versions
 
 # Fields of a plan that determine the embedding of a block.
 _SAME = (

@@ -19,10 +19,10 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.data import null_block
 from realm_tf.index import searcher
-from realm_tf.records import null_block
-from realm_tf.rundir import json_files
-from realm_tf.rundir import json_shapes
+from realm_tf.run import json_files
+from realm_tf.run import json_shapes
 
 try:
   import pymilvus

@@ -13,13 +13,13 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
+from realm_tf.data import block_table
 from realm_tf.index import storage
-from realm_tf.modeling import config_sizes
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
-from realm_tf.records import block_table
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.model import config_sizes
+from realm_tf.model import realm_model
+from realm_tf.model import weights
+from realm_tf.run import layout
+from realm_tf.run import versions
 from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
 

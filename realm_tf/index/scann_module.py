@@ -13,9 +13,9 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.data import null_block
 from realm_tf.index import scann_searcher
 from realm_tf.index import searcher
-from realm_tf.records import null_block
 
 # The op's arguments, in order.
 _STATE = (

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.records import null_block
+from realm_tf.data import null_block
 
 MIN_BLOCKS = 16  # The fewest points to train a codebook of 4 bits on.
 

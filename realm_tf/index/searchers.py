@@ -19,7 +19,7 @@ from realm_tf import errors
 from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import tuning
-from realm_tf.rundir import json_shapes
+from realm_tf.run import json_shapes
 
 _EXACT_KINDS = ('brute_force', 'device')
 _TOP = 10

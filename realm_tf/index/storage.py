@@ -24,18 +24,18 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.data import npy_files
 from realm_tf.index import embedding_shards
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import searchers
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
-from realm_tf.records import npy_files
-from realm_tf.rundir import json_files
-from realm_tf.rundir import json_shapes
-from realm_tf.rundir import layout
-from realm_tf.rundir import listed_files
-from realm_tf.rundir import manifests
-from realm_tf.rundir import versions
+from realm_tf.model import realm_model
+from realm_tf.model import weights
+from realm_tf.run import json_files
+from realm_tf.run import json_shapes
+from realm_tf.run import layout
+from realm_tf.run import listed_files
+from realm_tf.run import manifests
+from realm_tf.run import versions
 
 
 class Plan(NamedTuple):

@@ -18,11 +18,11 @@ from absl import logging
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.data import block_table
+from realm_tf.data import masking as masking_lib
+from realm_tf.data import sampling
 from realm_tf.index import embedding
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.records import block_table
-from realm_tf.records import masking as masking_lib
-from realm_tf.records import sampling
 
 _LEAVES_RATIO = 1.25  # Between numbers of leaves to try.
 # Multiples of k to rescore, up to max(_MOST_RESCORED, _MOST_MULTIPLE * k)

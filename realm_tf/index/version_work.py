@@ -15,10 +15,10 @@ import tensorflow as tf
 
 from realm_tf.index import embedding_shards
 from realm_tf.index import storage
-from realm_tf.rundir import json_shapes
-from realm_tf.rundir import listed_files
-from realm_tf.rundir import shared_work
-from realm_tf.rundir import versions
+from realm_tf.run import json_shapes
+from realm_tf.run import listed_files
+from realm_tf.run import shared_work
+from realm_tf.run import versions
 
 # (block ids int64 [n], progress(number embedded)) -> float32 [n, D].
 EmbedRows = Callable[[np.ndarray, Callable[[int], None]], np.ndarray]

@@ -9,9 +9,9 @@ import numpy as np
 import Stemmer
 
 from realm_tf import errors
+from realm_tf.data import block_table
 from realm_tf.index import exact_search
 from realm_tf.index import searcher
-from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
 
 _K1, _B = 0.9, 0.4  # Anserini's values, usual for paragraphs.

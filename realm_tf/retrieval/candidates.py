@@ -5,9 +5,9 @@ from typing import Optional
 
 import numpy as np
 
-from realm_tf.records import answer_spans
-from realm_tf.records import block_table
-from realm_tf.records import null_block
+from realm_tf.data import answer_spans
+from realm_tf.data import block_table
+from realm_tf.data import null_block
 
 SPARE_HITS = 2  # Extra hits: they replace the own block and repeated ones.
 

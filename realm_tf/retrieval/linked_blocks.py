@@ -18,11 +18,11 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
+from realm_tf.data import block_table
+from realm_tf.data import link_graph
 from realm_tf.index import embedding_shards
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.modeling import path_scorer
-from realm_tf.records import block_table
-from realm_tf.records import link_graph
+from realm_tf.model import path_scorer
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
 

@@ -7,8 +7,8 @@ from typing import Optional, Protocol
 
 import numpy as np
 
+from realm_tf.data import sampling
 from realm_tf.index import searcher
-from realm_tf.records import sampling
 from realm_tf.text import wordpiece
 
 _MOST_KEPT = 200_000  # Queries; 20 blocks of each take about 150 MB.

@@ -8,11 +8,11 @@ import tf_keras
 
 from realm_tf import errors
 from realm_tf.config import names
+from realm_tf.data import block_table
 from realm_tf.index import embedding
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.modeling import realm_model
-from realm_tf.records import block_table
+from realm_tf.model import realm_model
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever

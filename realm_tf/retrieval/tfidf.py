@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse
 
+from realm_tf.data import block_table
 from realm_tf.index import exact_search
 from realm_tf.index import searcher
-from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
 
 _NUM_COLUMNS = 2**24

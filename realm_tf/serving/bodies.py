@@ -11,7 +11,7 @@ from typing import Annotated, Optional, TypeVar
 import msgspec
 
 from realm_tf import errors
-from realm_tf.live import changes
+from realm_tf.serving import changes
 
 MAX_QUESTIONS = 128  # In one request.
 MAX_DOCUMENTS = 64  # Added and removed documents of a request together.

@@ -8,10 +8,10 @@ from typing import Any, Optional
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.answering import answer as answer_lib
-from realm_tf.answering import answerer as answerer_lib
-from realm_tf.answering import loading
-from realm_tf.records import block_table
+from realm_tf.data import block_table
+from realm_tf.qa import answer as answer_lib
+from realm_tf.qa import answerer as answerer_lib
+from realm_tf.qa import loading
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import plain_letters

@@ -10,14 +10,14 @@ import functools
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
-from realm_tf.answering import answer as answer_lib
 from realm_tf.config import names
-from realm_tf.live import changes
-from realm_tf.live import writer as writer_lib
-from realm_tf.objectives import exclusion
+from realm_tf.model import exclusion
+from realm_tf.qa import answer as answer_lib
 from realm_tf.serving import bodies
+from realm_tf.serving import changes
 from realm_tf.serving import explorer as explorer_lib
 from realm_tf.serving import service as service_lib
+from realm_tf.serving import writer as writer_lib
 
 
 class Settings(NamedTuple):

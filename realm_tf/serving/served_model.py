@@ -5,19 +5,19 @@ import threading
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
-from realm_tf.answering import answerer as answerer_lib
-from realm_tf.answering import loading
 from realm_tf.config import names
+from realm_tf.data import block_table
 from realm_tf.index import model_files
-from realm_tf.live import edited_corpus
-from realm_tf.records import block_table
+from realm_tf.qa import answerer as answerer_lib
+from realm_tf.qa import loading
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hot_swap
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
-from realm_tf.rundir import layout
-from realm_tf.rundir import manifests
-from realm_tf.rundir import versions
+from realm_tf.run import layout
+from realm_tf.run import manifests
+from realm_tf.run import versions
+from realm_tf.serving import edited_corpus
 from realm_tf.serving import explorer as explorer_lib
 
 

@@ -15,16 +15,16 @@ from typing import Any, Optional, Union
 from absl import logging
 import prometheus_client
 
-from realm_tf.answering import answer as answer_lib
-from realm_tf.answering import answerer as answerer_lib
-from realm_tf.answering import masked_sentence
-from realm_tf.live import changes
-from realm_tf.live import threads
-from realm_tf.live import writer as writer_lib
+from realm_tf.qa import answer as answer_lib
+from realm_tf.qa import answerer as answerer_lib
+from realm_tf.qa import masked_sentence
 from realm_tf.retrieval import hot_swap
 from realm_tf.serving import bodies
+from realm_tf.serving import changes
 from realm_tf.serving import explorer as explorer_lib
 from realm_tf.serving import served_model
+from realm_tf.serving import threads
+from realm_tf.serving import writer as writer_lib
 
 _LATENCY_SECS = (
   *(0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5),

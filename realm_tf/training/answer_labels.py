@@ -12,10 +12,10 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.records import answer_spans
-from realm_tf.records import article_lookup
-from realm_tf.records import block_table
-from realm_tf.records import sampling
+from realm_tf.data import answer_spans
+from realm_tf.data import article_lookup
+from realm_tf.data import block_table
+from realm_tf.data import sampling
 from realm_tf.retrieval import retriever
 from realm_tf.text import answers as answers_lib
 from realm_tf.text import sentencepieces

@@ -12,9 +12,9 @@ from realm_tf import errors
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
 from realm_tf.index import storage
-from realm_tf.modeling import realm_model
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.model import realm_model
+from realm_tf.run import layout
+from realm_tf.run import versions
 from realm_tf.training import loop
 from realm_tf.training import runs
 

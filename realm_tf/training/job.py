@@ -17,12 +17,12 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
+from realm_tf.data import sampling
+from realm_tf.index import model_directory
 from realm_tf.index import model_files
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import strategies
-from realm_tf.records import sampling
-from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
+from realm_tf.model import realm_model
+from realm_tf.model import strategies
+from realm_tf.run import layout
 from realm_tf.training import params_export
 from realm_tf.training import runs
 

@@ -20,11 +20,11 @@ import tqdm
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.modeling import weights
-from realm_tf.records import sampling
-from realm_tf.rundir import layout
-from realm_tf.rundir import metrics_log
-from realm_tf.rundir import versions
+from realm_tf.data import sampling
+from realm_tf.model import weights
+from realm_tf.run import layout
+from realm_tf.run import metrics_log
+from realm_tf.run import versions
 from realm_tf.training import job as job_lib
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import params_export

@@ -12,7 +12,7 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
-from realm_tf.modeling import realm_model
+from realm_tf.model import realm_model
 
 Gradient = Optional[tf.Tensor]
 # (device, dtype) -> learning rate and betas of a step, by Keras' names.

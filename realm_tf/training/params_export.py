@@ -14,10 +14,10 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.config import config_files
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.model import realm_model
+from realm_tf.model import weights
+from realm_tf.run import layout
+from realm_tf.run import versions
 
 # Fields of `BertConfig` that decide the shapes of weights.
 _SIZES = (

@@ -8,10 +8,10 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
-from realm_tf.modeling import precision
-from realm_tf.modeling import realm_model
-from realm_tf.records import block_table
-from realm_tf.rundir import layout
+from realm_tf.data import block_table
+from realm_tf.model import precision
+from realm_tf.model import realm_model
+from realm_tf.run import layout
 from realm_tf.text import wordpiece
 
 

@@ -16,8 +16,8 @@ import orbit
 import tensorflow as tf
 import tf_keras
 
-from realm_tf.modeling import dropout
-from realm_tf.modeling import strategies
+from realm_tf.model import dropout
+from realm_tf.model import strategies
 from realm_tf.training import optimizer as optimizer_lib
 
 # A TypedDict of a job: NumPy arrays on the host, tensors in the compiled step.

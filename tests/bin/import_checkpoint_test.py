@@ -7,7 +7,7 @@ import numpy as np
 
 from tests import forked_binaries
 from tests import tiny
-from tests.importing import tf1_release
+from tests.exchange import tf1_release
 
 
 class ImportCheckpointTest(absltest.TestCase):

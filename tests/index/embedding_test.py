@@ -13,9 +13,9 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf.data import joining
 from realm_tf.index import embedding
-from realm_tf.modeling import realm_model
-from realm_tf.records import joining
+from realm_tf.model import realm_model
 from tests import source_tree
 from tests import tiny
 from tests.index import small

@@ -10,14 +10,14 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.data import block_table
 from realm_tf.index import embedding
 from realm_tf.index import index_builder
+from realm_tf.index import model_directory
 from realm_tf.index import storage
-from realm_tf.modeling import weights
-from realm_tf.records import block_table
-from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
-from realm_tf.rundir import versions
+from realm_tf.model import weights
+from realm_tf.run import layout
+from realm_tf.run import versions
 from tests.index import small
 
 _ROWS = np.arange(8, dtype=np.float32).reshape([4, 2])

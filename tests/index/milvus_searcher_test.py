@@ -12,12 +12,12 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.data import null_block
 from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import searchers
 from realm_tf.index import storage
-from realm_tf.records import null_block
-from realm_tf.rundir import versions
+from realm_tf.run import versions
 from tests.index import small
 
 try:

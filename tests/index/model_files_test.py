@@ -1,4 +1,4 @@
-"""Tests for realm_tf.index.model_files and realm_tf.rundir.model_directory."""
+"""Tests for realm_tf.index.model_files and realm_tf.index.model_directory."""
 
 import os
 import pathlib
@@ -7,11 +7,11 @@ from absl.testing import absltest
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.data import block_table
+from realm_tf.index import model_directory
 from realm_tf.index import model_files
-from realm_tf.records import block_table
-from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
-from realm_tf.rundir import versions
+from realm_tf.run import layout
+from realm_tf.run import versions
 from tests import tiny
 
 _VOCABULARY = '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n'

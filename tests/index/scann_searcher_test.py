@@ -12,11 +12,11 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.data import null_block
 from realm_tf.index import exact_search
 from realm_tf.index import scann_searcher
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import tuning
-from realm_tf.records import null_block
 
 _EXHAUSTIVE = config_lib.IndexConfig(
   num_leaves=10, leaves_to_search_fraction=1.0, num_to_rescore=1000

@@ -7,12 +7,12 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import blocks as blocks_lib
+from realm_tf.data import block_table
 from realm_tf.index import embedding_shards
 from realm_tf.index import searchers
 from realm_tf.index import storage
-from realm_tf.modeling import realm_model
-from realm_tf.records import block_table
-from realm_tf.rundir import versions
+from realm_tf.model import realm_model
+from realm_tf.run import versions
 from tests import fakes
 from tests import tiny
 

@@ -10,11 +10,11 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.index import storage
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
-from realm_tf.rundir import layout
-from realm_tf.rundir import manifests
-from realm_tf.rundir import versions
+from realm_tf.model import realm_model
+from realm_tf.model import weights
+from realm_tf.run import layout
+from realm_tf.run import manifests
+from realm_tf.run import versions
 from tests.index import small
 
 _SCANN = config_lib.IndexConfig(

@@ -10,9 +10,9 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from realm_tf.data import joining
 from realm_tf.index import embedding
 from realm_tf.index import exact_search
-from realm_tf.records import joining
 from tests import xla_graphs
 from tests.index import small
 

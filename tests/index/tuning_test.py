@@ -8,10 +8,10 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.data import null_block
 from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import tuning
-from realm_tf.records import null_block
 from tests import tiny
 
 _LEAVES = 10

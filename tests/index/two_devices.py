@@ -19,8 +19,8 @@ tf.config.set_logical_device_configuration(
 
 # pylint: disable=wrong-import-position
 from realm_tf.index import embedding  # noqa: E402
-from realm_tf.modeling import realm_model  # noqa: E402
-from realm_tf.modeling import weights  # noqa: E402
+from realm_tf.model import realm_model  # noqa: E402
+from realm_tf.model import weights  # noqa: E402
 from tests.index import small  # noqa: E402
 
 _BODY_LENGTHS = (2, 60, 1, 13, 30, 13, 7, 36, 20)

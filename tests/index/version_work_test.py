@@ -13,8 +13,8 @@ import tensorflow as tf
 from realm_tf.index import embedding_shards
 from realm_tf.index import storage
 from realm_tf.index import version_work
-from realm_tf.rundir import shared_work
-from realm_tf.rundir import versions
+from realm_tf.run import shared_work
+from realm_tf.run import versions
 
 _PLAN = storage.Plan(
   corpus_fingerprint='c',

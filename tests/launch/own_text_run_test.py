@@ -11,7 +11,7 @@ from launch import own_text
 from launch import own_text_plan
 import realm_tf
 from realm_tf import config as config_lib
-from realm_tf.modeling import realm_model
+from realm_tf.model import realm_model
 from realm_tf.text import vocabulary
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export

@@ -18,7 +18,7 @@ from launch import table1
 from launch import tables
 from realm_tf import errors
 from realm_tf.config import config_files
-from realm_tf.records import whole_blocks
+from realm_tf.data import whole_blocks
 from tests import forked_binaries
 from tests import source_tree
 from tests.launch import surveys

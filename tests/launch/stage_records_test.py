@@ -17,8 +17,8 @@ _SECTIONS = 'inverse_cloze pretraining finetuning tagger closed_book held_out'
 _READ = re.compile(rf'\.({"|".join(_SECTIONS.split())})\b(?:\.(\w+))?')
 # Files that read a section for other binaries, or only fields of _OF_MODELS.
 _EXCEPT = (
-  'realm_tf/answering/',
-  'realm_tf/records/masking.py',  # Masks for pre-training.
+  'realm_tf/qa/',
+  'realm_tf/data/masking.py',  # Masks for pre-training.
   # It replaces the fields that labels read.
   'realm_tf/training/inverse_cloze/inverse_cloze_run.py',
 )
@@ -146,7 +146,7 @@ class StageRecordsTest(parameterized.TestCase):
 
   def test_every_trainers_key_has_the_fields_that_answering_reads(self):
     code = ''.join(
-      _code(name) for name in source_tree.python_files('realm_tf/answering')
+      _code(name) for name in source_tree.python_files('realm_tf/qa')
     )
     for field in dataclasses.fields(config_lib.FinetuningConfig):
       if re.search(rf'\.{field.name}\b', code):
@@ -154,7 +154,7 @@ class StageRecordsTest(parameterized.TestCase):
           known = stage_records.FIELDS_READ[binary]
           self.assertTrue(
             {'finetuning', f'finetuning.{field.name}'} & {*known},
-            f'realm_tf/answering reads finetuning.{field.name}.',
+            f'realm_tf/qa reads finetuning.{field.name}.',
           )
 
 

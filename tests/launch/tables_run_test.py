@@ -12,8 +12,8 @@ from launch import common
 from launch import open_qa
 from launch import runner
 from launch import tables
-from realm_tf.modeling import weights
-from tests.importing import numpy_bert
+from realm_tf.model import weights
+from tests.exchange import numpy_bert
 
 _CITIES = {'Peru': 'Lima', 'France': 'Paris', 'Italy': 'Rome', 'Egypt': 'Cairo'}
 _WORDS = '. ? the capital of is what city in lies'.split()

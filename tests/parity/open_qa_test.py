@@ -11,12 +11,12 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 
-from realm_tf.answering import loading
 from realm_tf.config import names
 from realm_tf.corpus import questions
-from realm_tf.importing import hugging_face_model
-from realm_tf.importing import model_writing
-from realm_tf.records import joining
+from realm_tf.data import joining
+from realm_tf.exchange import hugging_face_model
+from realm_tf.exchange import model_writing
+from realm_tf.qa import loading
 from realm_tf.retrieval import retrievers
 from realm_tf.training import answer_labels
 from realm_tf.training.finetuning import finetuning_batches

@@ -15,10 +15,10 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.importing import hugging_face
-from realm_tf.importing import hugging_face_names
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
+from realm_tf.exchange import hugging_face
+from realm_tf.exchange import hugging_face_names
+from realm_tf.model import realm_model
+from realm_tf.model import weights
 from tests.parity import realm_weights
 
 _FILE = (

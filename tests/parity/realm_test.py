@@ -5,11 +5,11 @@ import os
 from absl.testing import parameterized
 import tensorflow as tf
 
-from realm_tf.importing import imported
-from realm_tf.importing import tf1_checkpoint
-from realm_tf.modeling import realm_model
-from realm_tf.objectives import marginal_likelihood
-from tests.importing import tf1_release
+from realm_tf.exchange import imported
+from realm_tf.exchange import tf1_checkpoint
+from realm_tf.model import marginal_likelihood
+from realm_tf.model import realm_model
+from tests.exchange import tf1_release
 from tests.parity import peer_outputs
 from tests.parity import realm_weights
 

@@ -6,7 +6,7 @@ need the outputs of transformers, but not its weights.
 
 import numpy as np
 
-from tests.importing import numpy_bert
+from tests.exchange import numpy_bert
 
 VOCABULARY = (
   '[PAD] [UNK] [CLS] [SEP] [MASK] the a river lake city port of in on by north'

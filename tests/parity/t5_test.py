@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import processes
-from realm_tf.importing import t5
+from realm_tf.exchange import t5
 
 _AGREEMENT = 1e-4
 _END = 1

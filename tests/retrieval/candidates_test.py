@@ -4,7 +4,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from realm_tf.records import null_block
+from realm_tf.data import null_block
 from realm_tf.retrieval import candidates
 
 _NULL = null_block.ID

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.retrieval import hot_swap
-from realm_tf.rundir import versions
+from realm_tf.run import versions
 
 
 class _Background:

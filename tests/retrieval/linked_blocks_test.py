@@ -5,9 +5,9 @@ from unittest import mock
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf.data import link_graph
 from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.records import link_graph
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever as retriever_lib

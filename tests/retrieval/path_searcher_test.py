@@ -6,9 +6,9 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
+from realm_tf.data import link_graph
 from realm_tf.index import exact_search
-from realm_tf.modeling import path_scorer
-from realm_tf.records import link_graph
+from realm_tf.model import path_scorer
 from realm_tf.retrieval import linked_blocks
 
 # Blocks of four articles: 0, 1 | 2 | 3, 4 | 5. 0 links to 1 and 2, 2 to 1.

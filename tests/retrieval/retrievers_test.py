@@ -8,8 +8,8 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.data import link_graph
 from realm_tf.index import exact_search
-from realm_tf.records import link_graph
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever
 from realm_tf.retrieval import retrievers

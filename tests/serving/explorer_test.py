@@ -8,9 +8,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
-from realm_tf.answering import answer as answer_lib
-from realm_tf.answering import loading
 from realm_tf.corpus import sources
+from realm_tf.qa import answer as answer_lib
+from realm_tf.qa import loading
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.serving import explorer as explorer_lib
 from realm_tf.serving import served_model

@@ -6,8 +6,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
-from realm_tf.answering import answer as answer_lib
 from realm_tf.config import names
+from realm_tf.qa import answer as answer_lib
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
 from realm_tf.serving import service as service_lib

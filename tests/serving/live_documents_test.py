@@ -17,9 +17,9 @@ from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
 from realm_tf.index import embedding
 from realm_tf.index import model_files
-from realm_tf.live import changes
-from realm_tf.live import edited_corpus
 from realm_tf.retrieval import retrievers
+from realm_tf.serving import changes
+from realm_tf.serving import edited_corpus
 from realm_tf.serving import handlers
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
@@ -31,7 +31,7 @@ _TEXT = 'F f.'  # One block.
 # Adds documents 0, 1, ... and prints each number after the acknowledgement.
 _SERVER = """
 import itertools, sys
-from realm_tf.live import changes
+from realm_tf.serving import changes
 from realm_tf.serving import served_model, service
 live = served_model.live(sys.argv[1], sys.argv[2], is_live=True)
 corpus = live.current.edits.table.manifest['corpus_fingerprint']

@@ -7,9 +7,9 @@ from absl.testing import absltest
 from realm_tf import errors
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
-from realm_tf.live import changes
 from realm_tf.retrieval import retrievers
-from realm_tf.rundir import layout
+from realm_tf.run import layout
+from realm_tf.serving import changes
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from tests.serving import small_models

@@ -11,8 +11,8 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import sources
-from realm_tf.modeling import realm_model
-from realm_tf.rundir import layout
+from realm_tf.model import realm_model
+from realm_tf.run import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs

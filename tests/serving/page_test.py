@@ -7,8 +7,8 @@ import tempfile
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.answering import masked_sentence
 from realm_tf.corpus import sources
+from realm_tf.qa import masked_sentence
 from realm_tf.serving import handlers
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib

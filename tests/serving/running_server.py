@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional
 
 from absl.testing import parameterized
 
-from realm_tf.answering import answer as answer_lib
+from realm_tf.qa import answer as answer_lib
 from realm_tf.retrieval import hot_swap
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server

@@ -9,11 +9,11 @@ import weakref
 
 from absl.testing import absltest
 
-from realm_tf.answering import loading
+from realm_tf.qa import loading
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.run import layout
+from realm_tf.run import versions
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from tests import tiny

@@ -10,10 +10,10 @@ from typing import Any
 
 import tf_keras
 
-from realm_tf.live import changes
-from realm_tf.modeling import realm_model
-from realm_tf.records import block_table
-from realm_tf.rundir import layout
+from realm_tf.data import block_table
+from realm_tf.model import realm_model
+from realm_tf.run import layout
+from realm_tf.serving import changes
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs

@@ -13,10 +13,10 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.modeling import realm_model
-from realm_tf.planning import programs
-from realm_tf.records import query_table
-from realm_tf.records import sampling
+from realm_tf.data import query_table
+from realm_tf.data import sampling
+from realm_tf.model import realm_model
+from realm_tf.tpu import programs
 from realm_tf.training import answer_labels
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training.finetuning import finetuning_batches

@@ -7,17 +7,17 @@ import shutil
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.importing import hugging_face_model
-from realm_tf.importing import model_writing
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.exchange import hugging_face_model
+from realm_tf.exchange import model_writing
+from realm_tf.model import realm_model
+from realm_tf.model import weights
+from realm_tf.run import layout
+from realm_tf.run import versions
 from realm_tf.training import job
 from realm_tf.training import runs
 from realm_tf.training.inverse_cloze import inverse_cloze_run
 from tests import tiny
-from tests.importing import numpy_bert
+from tests.exchange import numpy_bert
 
 _CONFIG = {  # The sizes of `tiny.config`.
   'architectures': ['BertForPreTraining'],

@@ -6,9 +6,9 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.config import config_files
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
-from realm_tf.rundir import layout
+from realm_tf.model import realm_model
+from realm_tf.model import weights
+from realm_tf.run import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs

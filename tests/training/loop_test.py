@@ -13,7 +13,7 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.rundir import layout
+from realm_tf.run import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 from realm_tf.training import step_trainer

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf.modeling import realm_model
+from realm_tf.model import realm_model
 from realm_tf.training import optimizer
 from realm_tf.training import optimizer as optimizer_lib
 from tests import tiny

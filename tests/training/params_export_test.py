@@ -6,9 +6,9 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.config import config_files
-from realm_tf.modeling import weights
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.model import weights
+from realm_tf.run import layout
+from realm_tf.run import versions
 from realm_tf.training import params_export
 from tests import tiny
 

@@ -13,9 +13,9 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
-from realm_tf.modeling import precision
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import token_tagger
+from realm_tf.model import precision
+from realm_tf.model import realm_model
+from realm_tf.model import token_tagger
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training.finetuning import finetuning_trainer
 from realm_tf.training.inverse_cloze import inverse_cloze_trainer

@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 
-from realm_tf.records import block_table
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.data import block_table
+from realm_tf.run import layout
+from realm_tf.run import versions
 from tests import binary_server
 from tests import tiny
 from tests.index import small

@@ -11,10 +11,10 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.records import held_out
-from realm_tf.records import masking
-from realm_tf.records import query_table
-from realm_tf.records import sampling
+from realm_tf.data import held_out
+from realm_tf.data import masking
+from realm_tf.data import query_table
+from realm_tf.data import sampling
 from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import wordpiece

@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf.data import sampling
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.records import sampling
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.training import answer_labels
 

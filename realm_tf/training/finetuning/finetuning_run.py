@@ -10,16 +10,16 @@ from absl import logging
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.data import whole_blocks
 from realm_tf.index import model_files
 from realm_tf.index import storage
-from realm_tf.modeling import path_scorer
-from realm_tf.modeling import realm_model
-from realm_tf.records import whole_blocks
+from realm_tf.model import path_scorer
+from realm_tf.model import realm_model
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
-from realm_tf.rundir import layout
-from realm_tf.rundir import metrics_log
-from realm_tf.rundir import versions
+from realm_tf.run import layout
+from realm_tf.run import metrics_log
+from realm_tf.run import versions
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_index
 from realm_tf.training import job as job_lib

@@ -4,10 +4,10 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
-from realm_tf.modeling import realm_model
-from realm_tf.objectives import exclusion
-from realm_tf.objectives import span_likelihood
-from realm_tf.records import joining
+from realm_tf.data import joining
+from realm_tf.model import exclusion
+from realm_tf.model import realm_model
+from realm_tf.model import span_likelihood
 from realm_tf.training import step_trainer
 from realm_tf.training.finetuning import finetuning_batches
 

@@ -16,10 +16,10 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.records import block_table
-from realm_tf.records import cloze_sentences
-from realm_tf.records import held_out
-from realm_tf.records import sampling
+from realm_tf.data import block_table
+from realm_tf.data import cloze_sentences
+from realm_tf.data import held_out
+from realm_tf.data import sampling
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.training import answer_labels
 

@@ -16,13 +16,13 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.modeling import realm_model
-from realm_tf.objectives import inverse_cloze
-from realm_tf.records import held_out
-from realm_tf.records import whole_blocks
+from realm_tf.data import held_out
+from realm_tf.data import whole_blocks
+from realm_tf.model import inverse_cloze
+from realm_tf.model import realm_model
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.rundir import layout
-from realm_tf.rundir import metrics_log
+from realm_tf.run import layout
+from realm_tf.run import metrics_log
 from realm_tf.training import answer_labels
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop

@@ -20,9 +20,9 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
-from realm_tf.modeling import realm_model
-from realm_tf.objectives import inverse_cloze
-from realm_tf.records import joining
+from realm_tf.data import joining
+from realm_tf.model import inverse_cloze
+from realm_tf.model import realm_model
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import step_trainer
 from realm_tf.training.inverse_cloze import inverse_cloze_batches

@@ -6,12 +6,12 @@ from typing import Any, cast
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.objectives import marginal_likelihood
-from realm_tf.objectives import retrieval_utility
-from realm_tf.records import block_table
-from realm_tf.records import null_block
+from realm_tf.data import block_table
+from realm_tf.data import null_block
+from realm_tf.model import marginal_likelihood
+from realm_tf.model import retrieval_utility
 from realm_tf.retrieval import candidates
-from realm_tf.rundir import examples as examples_lib
+from realm_tf.run import examples as examples_lib
 from realm_tf.text import wordpiece
 from realm_tf.training.pretraining import pretraining_batches
 from realm_tf.training.pretraining import pretraining_trainer

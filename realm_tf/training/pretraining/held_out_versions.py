@@ -13,26 +13,26 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.config import names
+from realm_tf.data import held_out
+from realm_tf.data import masking
+from realm_tf.data import query_table
+from realm_tf.data import sampling
 from realm_tf.index import embedding
+from realm_tf.index import model_directory
 from realm_tf.index import model_files
 from realm_tf.index import storage
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
-from realm_tf.objectives import marginal_likelihood
-from realm_tf.objectives import retrieval_utility
-from realm_tf.records import held_out
-from realm_tf.records import masking
-from realm_tf.records import query_table
-from realm_tf.records import sampling
+from realm_tf.model import marginal_likelihood
+from realm_tf.model import realm_model
+from realm_tf.model import retrieval_utility
+from realm_tf.model import weights
 from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
-from realm_tf.rundir import layout
-from realm_tf.rundir import listed_files
-from realm_tf.rundir import manifests
-from realm_tf.rundir import metrics_log
-from realm_tf.rundir import model_directory
-from realm_tf.rundir import versions
+from realm_tf.run import layout
+from realm_tf.run import listed_files
+from realm_tf.run import manifests
+from realm_tf.run import metrics_log
+from realm_tf.run import versions
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs

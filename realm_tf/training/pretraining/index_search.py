@@ -15,18 +15,18 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf.data import sampling
 from realm_tf.index import embedding
 from realm_tf.index import model_files
 from realm_tf.index import searcher
 from realm_tf.index import storage
-from realm_tf.modeling import realm_model
-from realm_tf.records import sampling
+from realm_tf.model import realm_model
 from realm_tf.retrieval import hot_swap
 from realm_tf.retrieval import retriever
 from realm_tf.retrieval import retrievers
-from realm_tf.rundir import layout
-from realm_tf.rundir import manifests
-from realm_tf.rundir import versions
+from realm_tf.run import layout
+from realm_tf.run import manifests
+from realm_tf.run import versions
 from realm_tf.training import runs
 
 

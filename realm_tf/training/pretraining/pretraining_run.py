@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Optional
 
-from realm_tf.modeling import realm_model
-from realm_tf.records import query_table
-from realm_tf.records import sampling
-from realm_tf.records import whole_blocks
+from realm_tf.data import query_table
+from realm_tf.data import sampling
+from realm_tf.data import whole_blocks
+from realm_tf.model import realm_model
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.run import layout
+from realm_tf.run import versions
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 from realm_tf.training import runs

@@ -11,13 +11,13 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import strategies
-from realm_tf.objectives import exclusion
-from realm_tf.objectives import inverse_cloze
-from realm_tf.objectives import marginal_likelihood
-from realm_tf.objectives import retrieval_utility
-from realm_tf.records import joining
+from realm_tf.data import joining
+from realm_tf.model import exclusion
+from realm_tf.model import inverse_cloze
+from realm_tf.model import marginal_likelihood
+from realm_tf.model import realm_model
+from realm_tf.model import retrieval_utility
+from realm_tf.model import strategies
 from realm_tf.training import step_trainer
 from realm_tf.training.pretraining import index_search
 from realm_tf.training.pretraining import pretraining_batches

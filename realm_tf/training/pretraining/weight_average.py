@@ -11,11 +11,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.index import model_directory
 from realm_tf.index import model_files
-from realm_tf.modeling import realm_model
-from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
-from realm_tf.rundir import versions
+from realm_tf.model import realm_model
+from realm_tf.run import layout
+from realm_tf.run import versions
 from realm_tf.training import params_export
 
 

@@ -15,14 +15,14 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.data import masking
+from realm_tf.data import query_table
+from realm_tf.data import sampling
 from realm_tf.index import model_files
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import seq2seq
-from realm_tf.modeling import strategies
-from realm_tf.records import masking
-from realm_tf.records import query_table
-from realm_tf.records import sampling
-from realm_tf.rundir import layout
+from realm_tf.model import realm_model
+from realm_tf.model import seq2seq
+from realm_tf.model import strategies
+from realm_tf.run import layout
 from realm_tf.training import answer_labels
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop

@@ -15,14 +15,14 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.data import joining
+from realm_tf.data import sampling
+from realm_tf.data import whole_blocks
 from realm_tf.index import embedding
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.modeling import path_scorer
-from realm_tf.modeling import realm_model
-from realm_tf.objectives import span_likelihood
-from realm_tf.records import joining
-from realm_tf.records import sampling
-from realm_tf.records import whole_blocks
+from realm_tf.model import path_scorer
+from realm_tf.model import realm_model
+from realm_tf.model import span_likelihood
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever
 from realm_tf.training import answer_labels

@@ -13,17 +13,17 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import conll
+from realm_tf.data import joining
+from realm_tf.data import sampling
 from realm_tf.index import model_files
-from realm_tf.modeling import strategies
-from realm_tf.modeling import token_tagger
-from realm_tf.records import joining
-from realm_tf.records import sampling
-from realm_tf.rundir import layout
-from realm_tf.tagging import bert_tagger
+from realm_tf.model import strategies
+from realm_tf.model import token_tagger
+from realm_tf.run import layout
 from realm_tf.text import wordpiece
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 from realm_tf.training import step_trainer
+from realm_tf.training.tagger import bert_tagger
 
 _WIDTH = 16  # Batches are trimmed to a multiple of this.
 

@@ -8,7 +8,7 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions
-from realm_tf.records import held_out
+from realm_tf.data import held_out
 from realm_tf.training import runs
 from realm_tf.training.finetuning import cloze_questions
 from tests import fakes

@@ -8,12 +8,12 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.evaluation import validation
-from realm_tf.modeling import weights
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.model import weights
+from realm_tf.qa import loading
+from realm_tf.qa import validation
+from realm_tf.run import layout
+from realm_tf.run import versions
 from realm_tf.training import job
 from realm_tf.training import params_export
 from realm_tf.training import runs

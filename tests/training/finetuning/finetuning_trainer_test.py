@@ -8,10 +8,10 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import span_reader
-from realm_tf.objectives import exclusion
-from realm_tf.records import joining
+from realm_tf.data import joining
+from realm_tf.model import exclusion
+from realm_tf.model import realm_model
+from realm_tf.model import span_reader
 from realm_tf.training.finetuning import finetuning_trainer
 from tests import tiny
 from tests.training import exact_twin

@@ -8,7 +8,7 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.records import sampling
+from realm_tf.data import sampling
 from realm_tf.training import answer_labels
 from realm_tf.training.inverse_cloze import inverse_cloze_batches
 from tests import fakes

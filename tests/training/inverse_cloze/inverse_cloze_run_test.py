@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.records import block_table
-from realm_tf.rundir import layout
+from realm_tf.data import block_table
+from realm_tf.run import layout
 from realm_tf.training import job
 from realm_tf.training import runs
 from realm_tf.training.inverse_cloze import inverse_cloze_run

@@ -7,8 +7,8 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import strategies
+from realm_tf.model import realm_model
+from realm_tf.model import strategies
 from realm_tf.training import optimizer
 from realm_tf.training import step_trainer
 from realm_tf.training.inverse_cloze import inverse_cloze_trainer

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from realm_tf.modeling import strategies
+from realm_tf.model import strategies
 
 strategies.split_cpu(2)
 

@@ -6,7 +6,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.rundir import examples as examples_lib
+from realm_tf.run import examples as examples_lib
 from realm_tf.training.pretraining import candidate_report
 from tests import fakes
 from tests import tiny

@@ -10,9 +10,9 @@ import tensorflow as tf
 from realm_tf.config import names
 from realm_tf.index import embedding
 from realm_tf.index import model_files
-from realm_tf.rundir import layout
-from realm_tf.rundir import metrics_log
-from realm_tf.rundir import versions
+from realm_tf.run import layout
+from realm_tf.run import metrics_log
+from realm_tf.run import versions
 from realm_tf.training import runs
 from realm_tf.training.pretraining import held_out_versions
 from tests import fakes

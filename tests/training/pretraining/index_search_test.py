@@ -10,15 +10,15 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.data import sampling
 from realm_tf.index import embedding
 from realm_tf.index import index_builder
 from realm_tf.index import storage
-from realm_tf.modeling import realm_model
-from realm_tf.records import sampling
+from realm_tf.model import realm_model
 from realm_tf.retrieval import retriever
-from realm_tf.rundir import layout
-from realm_tf.rundir import manifests
-from realm_tf.rundir import versions
+from realm_tf.run import layout
+from realm_tf.run import manifests
+from realm_tf.run import versions
 from realm_tf.training import runs
 from realm_tf.training.pretraining import index_search
 from tests import tiny

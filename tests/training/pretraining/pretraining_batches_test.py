@@ -7,7 +7,7 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.records import sampling
+from realm_tf.data import sampling
 from realm_tf.training.pretraining import pretraining_batches
 from tests import fakes
 from tests import tiny

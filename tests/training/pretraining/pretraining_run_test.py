@@ -11,10 +11,10 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import names
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
+from realm_tf.model import realm_model
+from realm_tf.model import weights
+from realm_tf.run import layout
+from realm_tf.run import versions
 from realm_tf.training import job
 from realm_tf.training import loop
 from realm_tf.training import params_export

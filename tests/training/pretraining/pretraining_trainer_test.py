@@ -9,8 +9,8 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
-from realm_tf.modeling import realm_model
-from realm_tf.records import joining
+from realm_tf.data import joining
+from realm_tf.model import realm_model
 from realm_tf.training.pretraining import index_search
 from realm_tf.training.pretraining import pretraining_trainer
 from tests import tiny

@@ -7,10 +7,10 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.answering import closed_book
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.evaluation import open_qa
-from realm_tf.rundir import layout
+from realm_tf.qa import closed_book
+from realm_tf.qa import open_qa
+from realm_tf.run import layout
 from realm_tf.training import job
 from realm_tf.training import runs
 from realm_tf.training.rivals import closed_book_trainer

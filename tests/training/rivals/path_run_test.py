@@ -7,13 +7,13 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
-from realm_tf.records import corpus_files
-from realm_tf.records import corpus_links
+from realm_tf.data import corpus_files
+from realm_tf.data import corpus_links
+from realm_tf.qa import loading
 from realm_tf.retrieval import linked_blocks
-from realm_tf.rundir import layout
+from realm_tf.run import layout
 from realm_tf.training import job
 from realm_tf.training import runs
 from realm_tf.training.finetuning import finetuning_run

@@ -1,0 +1,71 @@
+"""Cuts articles into blocks on Apache Beam, on many machines."""
+
+from collections.abc import Iterable, Iterator
+
+import apache_beam as beam
+
+from realm_tf import errors
+from realm_tf.beam import reading as reading_lib
+from realm_tf.corpus import blocks
+from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import distinct_ids
+from realm_tf.corpus import sources
+from realm_tf.data import columns
+from realm_tf.data import corpus_files
+from realm_tf.data import encoded_blocks
+from realm_tf.text import wordpiece
+
+
+def build(
+  reading: reading_lib.Reading,
+  cutter: tuple[wordpiece.WordpieceTokenizer, int],
+  counts: counts_lib.Counts,
+) -> Iterator[encoded_blocks.EncodedBlocks]:
+  """Cuts on a Beam runner, with the result of `corpus_building.cut`.
+
+  Args:
+    cutter: Arguments of `corpus_building.Cutter`.
+    counts: Receives the counts of all workers.
+  """
+  work = _Cut(cutter, reading)
+  with reading_lib.run(reading, blocks.batches, work, counts) as paths:
+    yield from with_different_ids(
+      encoded_blocks.EncodedBlocks(**columns.read_file(path)) for path in paths
+    )
+
+
+def with_different_ids(
+  batches: Iterable[encoded_blocks.EncodedBlocks],
+) -> Iterator[encoded_blocks.EncodedBlocks]:
+  """Yields the batches; UserError if articles of two files share an id.
+
+  A worker sees only the ids of its own file.
+  """
+  seen = distinct_ids.SeenIds()
+  for batch in batches:
+    for name, title in batch.articles():
+      if not seen.add(name):
+        raise errors.UserError(
+          f'Articles must have different ids. Found {name!r:.40} of '
+          f'{title!r:.60} in another file, too. --runner=local shows where.'
+        )
+    yield batch
+
+
+class _Cut(beam.DoFn):
+  """Cuts a batch of articles and writes its file."""
+
+  def __init__(
+    self,
+    cutter: tuple[wordpiece.WordpieceTokenizer, int],
+    reading: reading_lib.Reading,
+  ):
+    self._arguments, self._reading = cutter, reading
+
+  def setup(self) -> None:
+    self._cut = corpus_files.Cutter(*self._arguments)
+
+  def process(self, element: tuple[str, list[sources.Article]]) -> None:
+    name, articles = element
+    path = self._reading.batch_path(name)
+    columns.write_file(self._cut(articles)._asdict(), path)

@@ -1,0 +1,236 @@
+"""Memory-mapped table of a corpus: block ids -> wordpieces and texts.
+
+A block's id is its row number. The blocks of an article are adjacent rows; they
+share one stored title and article id.
+"""
+
+import collections
+from collections.abc import Sequence
+import functools
+import os
+from typing import Any, Optional
+
+import numpy as np
+
+from realm_tf import input_files
+from realm_tf.data import columns
+from realm_tf.data import encoded_blocks
+from realm_tf.data import npy_files
+from realm_tf.data import null_block
+from realm_tf.run import json_shapes
+from realm_tf.run import layout
+from realm_tf.run import manifests
+
+FOLDER = 'table'
+SCHEMA_VERSION = 2
+COLUMNS = encoded_blocks.ARTICLE_COLUMNS | encoded_blocks.BLOCK_COLUMNS
+_BLOCKS = json_shapes.count(1, npy_files.INT32_MAX)
+KIND = manifests.Kind(
+  'a corpus directory',
+  'bin.make_blocks',
+  {
+    'num_blocks': _BLOCKS,
+    'schema_version': json_shapes.one_of(SCHEMA_VERSION),
+    'vocabulary_sha256': json_shapes.TEXT,
+    'corpus_fingerprint': json_shapes.TEXT,
+    'max_block_wordpieces': json_shapes.count(1, npy_files.INT32_MAX),
+    'source': json_shapes.OBJECT,
+    'links': json_shapes.optional(
+      json_shapes.object_of(
+        {
+          'kind': json_shapes.one_of('markup', 'titles'),
+          'number': json_shapes.COUNT,
+        }
+      )
+    ),
+  },
+  (
+    'vocab.txt',
+    *(f'{FOLDER}/{name}.npy' for name in ('article_rows', 'hashes')),
+    *(f'{FOLDER}/{name}.npy' for name in COLUMNS),
+    *(f'{FOLDER}/{name}.offsets.npy' for name in COLUMNS),
+  ),
+)
+
+
+class BlockTable:
+  """The N blocks of a corpus; made by `open`."""
+
+  def __init__(self, corpus_dir: str, manifest: dict[str, Any]):
+    folder = self._folder = os.path.join(corpus_dir, FOLDER)
+    self.corpus_dir = corpus_dir
+    self.manifest = manifest
+    rows = npy_files.open_array(
+      os.path.join(folder, 'article_rows.npy'),
+      np.int32,
+      [manifest.get('num_blocks')],
+    )
+    npy_files.check_values(rows[:1], npy_files.within(0, 1), 'begin with 0')
+    npy_files.check_values(
+      rows, _are_rows, 'rise by 0 or 1 from row to row', overlap=1
+    )
+    self.article_rows = np.asarray(rows)  # int32 [N], ascending.
+    self.num_blocks = len(rows)
+    num_articles = int(rows[-1]) + 1 if len(rows) else 0
+    vocabulary = input_files.read(layout.vocab_file(corpus_dir))
+    self.vocab_size = vocabulary.count(b'\n')
+
+    def column(
+      name: str, num_rows: int, below: Optional[int] = None
+    ) -> columns.RaggedColumn:
+      dtype = COLUMNS[name]
+      return columns.RaggedColumn.open(folder, name, dtype, num_rows, below)
+
+    self._article_ids = column('article_ids', num_articles)
+    self._titles = column('titles', num_articles)
+    self._texts = column('texts', self.num_blocks)
+    self._title_ids = column('title_ids', num_articles, self.vocab_size)
+    self._body_ids = column('body_ids', self.num_blocks, self.vocab_size)
+    self._sentence_ends = column(
+      'sentence_ends', self.num_blocks, npy_files.INT32_MAX
+    )
+
+  @classmethod
+  def open(cls, corpus_dir: str, verify: bool = False) -> 'BlockTable':
+    """Opens a corpus; `verify` reads all files and compares their checksums."""
+    return cls(corpus_dir, read_manifest(corpus_dir, verify))
+
+  @property
+  def num_articles(self) -> int:
+    return len(self._titles)
+
+  def all_titles(self) -> list[str]:
+    return self._titles.slice(0, self.num_articles).texts()
+
+  def all_article_ids(self) -> list[str]:
+    return self._article_ids.slice(0, self.num_articles).texts()
+
+  def titles(self, ids: Sequence[int]) -> list[str]:
+    return [self._titles.text(row) for row in self._rows(ids)]
+
+  def texts(self, ids: Sequence[int]) -> list[str]:
+    return [self._texts.text(i) for i in ids]
+
+  def article_ids(self, ids: Sequence[int]) -> list[str]:
+    return [self._article_ids.text(row) for row in self._rows(ids)]
+
+  def sentence_ends(self, block_id: int) -> np.ndarray:
+    """Returns where each sentence of the body ends, in wordpieces, int32."""
+    return self._sentence_ends.row(block_id)
+
+  def gather(
+    self, ids: np.ndarray, title_length: int, body_length: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns wordpieces of blocks [...], cut or zero-padded; zeros for -1.
+
+    Returns:
+      Titles, int32 [..., title_length], and bodies, int32 [..., body_length].
+    """
+    ids = np.asarray(ids)
+    rows = np.where(
+      ids < 0, null_block.ID, self.article_rows[np.maximum(ids, 0)]
+    )
+    return (
+      self._title_ids.gather(rows, title_length),
+      self._body_ids.gather(ids, body_length),
+    )
+
+  def lengths(
+    self, ids: Optional[np.ndarray] = None
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the wordpieces per title and body, int32; by default of all."""
+    rows = self.article_rows if ids is None else self.article_rows[ids]
+    return self._title_ids.lengths(rows), self._body_ids.lengths(ids)
+
+  def encoded(self, start: int, stop: int) -> encoded_blocks.EncodedBlocks:
+    """Returns the blocks of rows [start, stop)."""
+    rows = np.asarray(self.article_rows[start:stop])
+    first, last = int(rows[0]), int(rows[-1])
+    return encoded_blocks.EncodedBlocks(
+      np.asarray(self.hashes[start:stop]),
+      rows - rows[0],
+      self._article_ids.slice(first, last + 1),
+      self._titles.slice(first, last + 1),
+      self._title_ids.slice(first, last + 1),
+      self._texts.slice(start, stop),
+      self._body_ids.slice(start, stop),
+      self._sentence_ends.slice(start, stop),
+    )
+
+  def find_article(self, article_id: str) -> np.ndarray:
+    """Returns the ids of an article's blocks, int64; none if it is unknown."""
+    return self._blocks_of(self._rows_of_article_ids.get(article_id, []))
+
+  def article_blocks(self, block_id: int) -> np.ndarray:
+    """Returns the ids of all blocks of a block's article, or none, int64."""
+    if not 0 <= block_id < self.num_blocks:
+      return self._blocks_of([])
+    return self._blocks_of([int(self.article_rows[block_id])])
+
+  def find_title(self, title: str) -> np.ndarray:
+    """Returns the ids of all blocks with a title, int64."""
+    return self._blocks_of(self._rows_of_titles.get(title, []))
+
+  @functools.cached_property
+  def hashes(self) -> np.ndarray:
+    """Hash of title and body of each block, uint64 [N]."""
+    path = os.path.join(self._folder, 'hashes.npy')
+    return npy_files.open_array(path, np.uint64, [self.num_blocks])
+
+  def _rows(self, ids: Sequence[int]) -> np.ndarray:
+    return self.article_rows[np.asarray(ids, np.int64)]
+
+  def _blocks_of(self, rows: Sequence[int]) -> np.ndarray:
+    # Bounds of another dtype would make NumPy copy all rows.
+    dtype = self.article_rows.dtype
+    bounds = (np.array([row, row + 1], dtype) for row in rows)
+    return np.concatenate(
+      [np.zeros(0, np.int64)]
+      + [np.arange(*np.searchsorted(self.article_rows, b)) for b in bounds]
+    )
+
+  @functools.cached_property
+  def _rows_of_article_ids(self) -> dict[str, list[int]]:
+    return _rows_of_texts(self.all_article_ids())
+
+  @functools.cached_property
+  def _rows_of_titles(self) -> dict[str, list[int]]:
+    return _rows_of_texts(self.all_titles())
+
+
+def read_manifest(corpus_dir: str, verify: bool = False) -> dict[str, Any]:
+  """Returns the manifest of a corpus, checked like `BlockTable.open`."""
+  manifest = manifests.read(corpus_dir, KIND)
+  manifests.check(corpus_dir, manifest, verify)
+  return manifest
+
+
+def fingerprint(corpus_dir: str) -> str:
+  """Returns the fingerprint in a corpus's manifest; checks no other file."""
+  return manifests.read(corpus_dir, KIND)['corpus_fingerprint']
+
+
+def _are_rows(rows: np.ndarray) -> bool:
+  return npy_files.within(0, 2)(rows[1:] - rows[:-1])
+
+
+def _rows_of_texts(texts: Sequence[str]) -> dict[str, list[int]]:
+  rows = collections.defaultdict(list)
+  for row, text in enumerate(texts):
+    rows[text].append(row)
+  return rows
+
+
+def find_hashes(keys: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+  """Returns the first row of each key in `hashes`, int64, or -1."""
+  order = np.argsort(hashes, kind='stable')
+  places = find_sorted(keys, hashes[order])
+  return np.append(order, null_block.ID)[places]
+
+
+def find_sorted(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
+  """Returns the place of each key in `known`, ascending, int64, or -1."""
+  if not len(known):
+    return np.full(len(keys), -1, np.int64)
+  places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+  return np.where(known[places] == keys, places, -1)

@@ -1,0 +1,203 @@
+"""Makes pre-training queries x from sentences: wordpieces and salient spans.
+
+A query names its own block, which holds the sentence: retrieval leaves it out,
+as reading it would make the prediction trivial (Section 3.4).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+import itertools
+import re
+from typing import Optional
+
+import numpy as np
+
+from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import salient_spans
+from realm_tf.corpus import sources
+from realm_tf.corpus import tagged_sentences
+from realm_tf.data import block_table
+from realm_tf.data import null_block
+from realm_tf.data import query_table
+from realm_tf.text import sentences as sentences_lib
+from realm_tf.text import wordpiece
+
+_MIN_TOKENS = 6
+_WITHOUT_SPAN = 'sentence without salient span'
+_BATCH_SENTENCES = 8192
+_WINDOW = 8  # Characters.
+_FACTORS = np.uint64(0x9E3779B97F4A7C15) ** np.arange(
+  1, _WINDOW + 1, dtype=np.uint64
+)
+# Headings, list items and leftover markup do not match.
+_ENDS_LIKE_A_SENTENCE = re.compile(r'[.!?]["”’\')\]]*$')
+
+
+def queries_from_articles(
+  articles: Iterable[sources.Article],
+  tokenizer: wordpiece.WordpieceTokenizer,
+  tagger: Optional[salient_spans.Tagger],
+  table: block_table.BlockTable,
+  counts: counts_lib.Counts,
+) -> Iterator[query_table.Query]:
+  """Yields a query for each sentence that is long enough.
+
+  Args:
+    tagger: Finds salient spans; sentences without one are dropped. None keeps
+      all, for random masks.
+    table: Corpus of the own blocks; articles match it by id or title.
+    counts: Receives the sentences that are kept and left out.
+  """
+  for batch in sources.in_batches(articles):
+    texts, blocks = [], []
+    for article in batch:
+      own = _split_article(article, counts)
+      texts += own
+      blocks += find_own_blocks(own, article.article_id, article.title, table)
+    spans = tagger.tag(texts) if tagger else [[] for _ in texts]
+    queries = _make_queries(texts, spans, blocks, tokenizer)
+    for query, found in zip(queries, spans, strict=True):
+      if not query:
+        counts.drop('short sentence')
+      elif len(query.spans) or not tagger:
+        counts.keep('sentences')
+        for (start, end), kind in salient_spans.with_kinds(found).items():
+          counts.keep_span(kind, query.text[start:end])
+        yield query
+      else:
+        counts.drop(_WITHOUT_SPAN)
+
+
+def describe_spans(counts: counts_lib.Counts) -> str:
+  """Returns the spans of each kind, and advice if few sentences have one."""
+  parts = [
+    f'{number:,} {kind} ({", ".join(counts.examples[kind])})'
+    for kind, number in counts.spans.most_common()
+  ]
+  text = f' Spans: {"; ".join(parts)}.' if parts else ''
+  kept, left_out = counts.kept['sentences'], counts.left_out[_WITHOUT_SPAN]
+  if left_out > kept:
+    text += (
+      f' Only {kept:,} of {kept + left_out:,} sentences have a span. For more, '
+      'use --tagger=rules+terms, or add articles on the same subjects.'
+    )
+  return text
+
+
+def queries_from_sentences(
+  sentences: Iterable[tagged_sentences.TaggedSentence],
+  tokenizer: wordpiece.WordpieceTokenizer,
+  table: block_table.BlockTable,
+) -> Iterator[query_table.Query]:
+  """Yields a query for each sentence that is long enough."""
+  sentences = iter(sentences)
+  while batch := list(itertools.islice(sentences, _BATCH_SENTENCES)):
+    blocks = []
+    for (article_id, title), group in itertools.groupby(
+      batch, lambda sentence: (sentence.article_id, sentence.title)
+    ):
+      texts = [sentence.text for sentence in group]
+      blocks += find_own_blocks(texts, article_id, title, table)
+    queries = _make_queries(
+      [sentence.text for sentence in batch],
+      [sentence.spans for sentence in batch],
+      blocks,
+      tokenizer,
+    )
+    yield from filter(None, queries)
+
+
+def find_own_blocks(
+  sentences: Sequence[str],
+  article_id: str,
+  title: str,
+  table: block_table.BlockTable,
+) -> list[int]:
+  """Returns the block that holds each sentence of an article, or -1.
+
+  Sentences must be in the article's order. The title, unless it is '', finds an
+  article that has another id in the corpus.
+  """
+  ids = table.find_article(article_id)
+  if title:
+    ids = np.union1d(ids, table.find_title(title))
+  if not len(ids):
+    return [null_block.ID] * len(sentences)
+  return [
+    null_block.ID if row is None else int(ids[row])
+    for row in _find_rows(sentences, table.texts(ids))
+  ]
+
+
+def _find_rows(
+  sentences: Sequence[str], bodies: Sequence[str]
+) -> Iterator[Optional[int]]:
+  """Yields the row of a body that holds each sentence, or None."""
+  known, current = None, 0
+  for sentence in sentences:
+    if known is not None and not _has_all(known, sentence):
+      yield None
+      continue
+    # Sentences come in order, so the search continues from the last hit.
+    for step in range(len(bodies)):
+      row = (current + step) % len(bodies)
+      if sentence in bodies[row]:
+        current = row
+        yield row
+        break
+    else:
+      # Searching all bodies for every missing sentence takes quadratic time.
+      if known is None:
+        known = np.unique(np.concatenate([_windows(body) for body in bodies]))
+      yield None
+
+
+def _has_all(known: np.ndarray, sentence: str) -> bool:
+  """Returns whether `known`, sorted, has all hashes of a sentence."""
+  places = block_table.find_sorted(_windows(sentence), known)
+  return bool((places >= 0).all())
+
+
+def _windows(text: str) -> np.ndarray:
+  """Returns a hash of each run of _WINDOW characters, uint64 [n]."""
+  codes = np.frombuffer(text.encode('utf-32-le', 'replace'), np.uint32)
+  if len(codes) < _WINDOW:
+    return np.zeros(0, np.uint64)
+  runs = np.lib.stride_tricks.sliding_window_view(codes, _WINDOW)
+  return runs @ _FACTORS
+
+
+def _split_article(
+  article: sources.Article, counts: counts_lib.Counts
+) -> list[str]:
+  spans = sentences_lib.split_sentences(article.text)
+  texts = [
+    article.text[start:end]
+    for start, end in spans
+    if _ENDS_LIKE_A_SENTENCE.search(article.text, start, end)
+  ]
+  counts.drop('heading or list item', len(spans) - len(texts))
+  return texts
+
+
+def _make_queries(
+  texts: Sequence[str],
+  spans: Sequence[salient_spans.Spans],
+  blocks: Sequence[int],
+  tokenizer: wordpiece.WordpieceTokenizer,
+) -> Iterator[Optional[query_table.Query]]:
+  """Yields the query of each text, or None if it is short."""
+  for text, tokens, found, block in zip(
+    texts, tokenizer.tokenize_batch(texts), spans, blocks
+  ):
+    if len(tokens.ids) < _MIN_TOKENS:
+      yield None
+      continue
+    token_spans = [
+      span for start, end in found if (span := tokens.span(start, end))
+    ]
+    yield query_table.Query(
+      ids=tokens.ids,
+      spans=np.array(token_spans, np.int32).reshape(-1, 2),
+      own_block=block,
+      text=text,
+    )

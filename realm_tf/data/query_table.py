@@ -1,0 +1,276 @@
+"""Pre-training queries: wordpieces, maskable spans, own block.
+
+manifest.json   schema_version, num_queries, vocabulary_sha256, masking,
+                corpus_fingerprint, num_dropped, source, files
+*.npy           columns (data/columns.py); own_hashes finds the own blocks
+                in another corpus
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+import itertools
+import os
+from typing import Any, NamedTuple
+
+from absl import logging
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.data import block_table
+from realm_tf.data import columns
+from realm_tf.data import npy_files
+from realm_tf.data import null_block
+from realm_tf.run import json_shapes
+from realm_tf.run import manifests
+from realm_tf.run import outputs
+
+SCHEMA_VERSION = 1
+# Column -> type of its values.
+COLUMNS = {'ids': np.int32, 'spans': np.int32, 'texts': np.uint8}
+KIND = manifests.Kind(
+  'a queries directory',
+  'bin.make_queries',
+  {
+    'num_queries': json_shapes.count(1),
+    'schema_version': json_shapes.one_of(SCHEMA_VERSION),
+    'vocabulary_sha256': json_shapes.TEXT,
+    'masking': json_shapes.TEXT,
+    'corpus_fingerprint': json_shapes.TEXT,
+    'num_dropped': json_shapes.map_of(json_shapes.COUNT),
+    'source': json_shapes.OBJECT,
+  },
+  (
+    'own_blocks.npy',
+    'own_hashes.npy',
+    *(f'{name}.npy' for name in COLUMNS),
+    *(f'{name}.offsets.npy' for name in COLUMNS),
+  ),
+)
+
+
+class Query(NamedTuple):
+  """A sentence x before masking.
+
+  Attributes:
+    ids: Wordpieces without [CLS] and [SEP], int32 [L].
+    spans: Tokens [start, end) that may be masked, int32 [S, 2].
+    own_block: Id of the block with this sentence, or -1.
+  """
+
+  ids: np.ndarray
+  spans: np.ndarray
+  own_block: int = null_block.ID
+  text: str = ''
+
+
+class EncodedQueries(NamedTuple):
+  """N queries as arrays; a row of `spans` is start, end, start, end, ..."""
+
+  own_blocks: np.ndarray
+  ids: columns.Rows
+  spans: columns.Rows
+  texts: columns.Rows
+
+  def decode(self) -> Iterator[Query]:
+    for own_block, ids, spans, text in zip(
+      self.own_blocks.tolist(),
+      self.ids.arrays(),
+      self.spans.arrays(),
+      self.texts.texts(),
+      strict=True,
+    ):
+      yield Query(ids, spans.reshape(-1, 2), own_block, text)
+
+
+def encode(queries: Sequence[Query]) -> EncodedQueries:
+  """Returns queries as columns."""
+  of_ids = columns.Rows.of_ids
+  return EncodedQueries(
+    np.array([query.own_block for query in queries], np.int64),
+    of_ids([query.ids for query in queries]),
+    of_ids([query.spans.ravel() for query in queries]),
+    columns.Rows.of_texts([query.text for query in queries]),
+  )
+
+
+class QueryTable:
+  """Memory-mapped queries X; made by `open`.
+
+  Attributes:
+    own_blocks: Block ids or -1, int64 [num_queries], in the corpus that the
+      queries were made with, or in the corpus of `fit_corpus`.
+  """
+
+  def __init__(self, queries_dir: str, manifest: dict[str, Any]):
+    self._dir = queries_dir
+    self.manifest = manifest
+    self.num_queries = manifest['num_queries']
+    own_blocks = self._open('own_blocks.npy', np.int64)
+    npy_files.check_values(
+      own_blocks,
+      npy_files.within(null_block.ID, npy_files.INT32_MAX),
+      f'have ids of blocks, or {null_block.ID}',
+    )
+    self.own_blocks = np.asarray(own_blocks)
+    self._ids, self._spans, self._texts = (
+      columns.RaggedColumn.open(
+        queries_dir,
+        name,
+        dtype,
+        self.num_queries,
+        None if dtype is np.uint8 else npy_files.INT32_MAX,
+      )
+      for name, dtype in COLUMNS.items()
+    )
+    self._check_spans()
+
+  @classmethod
+  def open(cls, queries_dir: str, verify: bool = False) -> 'QueryTable':
+    """Opens a directory of bin.make_queries; `verify` reads all files."""
+    manifest = manifests.read(queries_dir, KIND)
+    manifests.check(queries_dir, manifest, verify)
+    return cls(queries_dir, manifest)
+
+  def fit_corpus(self, table: block_table.BlockTable) -> None:
+    """Maps `own_blocks` to any corpus, by content.
+
+    Raises:
+      UserError: It has another vocabulary, or none of the own blocks.
+    """
+    self._check('vocabulary_sha256', table)
+    self._ids.check_below(table.vocab_size)
+    key = 'corpus_fingerprint'
+    has_own = self.own_blocks != null_block.ID
+    if not has_own.any() or self.manifest[key] == table.manifest[key]:
+      if self.own_blocks.max() >= table.num_blocks:
+        raise errors.UserError(
+          f'Queries must be from the {table.num_blocks} blocks of the corpus. '
+          f'Found one from block {self.own_blocks.max()} in {self._dir}. Run '
+          'bin.make_queries again.'
+        )
+      return
+    hashes = self._open('own_hashes.npy', np.uint64)
+    found = block_table.find_hashes(hashes, table.hashes)
+    self.own_blocks = np.where(has_own, found, null_block.ID)
+    is_found = self.own_blocks[has_own] != null_block.ID
+    if not is_found.any():
+      self._check(key, table)
+    if not is_found.all():
+      logging.warning(
+        '%d queries have a block of their own; this corpus lacks %d of these '
+        'blocks. If it was cut with other lengths, run bin.make_queries again: '
+        'these queries may read their own text.',
+        len(is_found),
+        np.sum(~is_found),
+      )
+
+  def _check_spans(self) -> None:
+    """Raises UserError if a checked span is outside its query."""
+    for start, stop in npy_files.pieces(self.num_queries):
+      values, sizes = self._spans.slice(start, stop)
+      ends = np.repeat(self._ids.slice(start, stop).lengths, sizes // 2)
+      spans = values[: 2 * len(ends)].reshape(-1, 2)
+      are_spans = (spans[:, 0] < spans[:, 1]) & (spans[:, 1] <= ends)
+      if (sizes % 2).any() or not are_spans.all():
+        raise errors.UserError(
+          f'{self._dir}/spans.npy must have a start, and an end within its '
+          f'query, for each span. Found something else in queries {start} to '
+          f'{stop}. Run bin.make_queries again.'
+        )
+
+  def _open(self, name: str, dtype: Any) -> np.ndarray:
+    path = os.path.join(self._dir, name)
+    return npy_files.open_array(path, dtype, [self.num_queries])
+
+  def _check(self, key: str, table: block_table.BlockTable) -> None:
+    if self.manifest[key] != table.manifest[key]:
+      raise errors.UserError(
+        f'Queries must be made with the corpus they train on. Found {key} '
+        f'{str(self.manifest[key])[:12]} and a corpus with '
+        f'{table.manifest[key][:12]}. Run bin.make_queries with this '
+        '--corpus_dir.'
+      )
+
+  def query(self, i: int) -> Query:
+    return Query(
+      self._ids.row(i),
+      self._spans.row(i).reshape(-1, 2),
+      int(self.own_blocks[i]),
+      self._texts.text(i),
+    )
+
+
+_MAX_SPAN = 10  # Wordpieces; the paper masks at most 10 in a query.
+_BATCH_QUERIES = 4096
+
+
+def write(
+  queries: Iterable[Query],
+  output_dir: str,
+  table: block_table.BlockTable,
+  *,
+  masking: str,
+  source: dict[str, Any],
+) -> dict[str, Any]:
+  """Writes or replaces a directory of queries; returns its manifest.
+
+  Spans above 10 wordpieces are dropped; for 'salient' masking, queries without
+  a span too. 'num_dropped' of the manifest counts both. UserError if no query
+  is left.
+
+  Args:
+    table: Corpus of the own blocks; its hashes find them in other corpora.
+    masking: Kind of `masking.Masking`.
+  """
+  dropped = {'spans_too_long': 0, 'queries_without_span': 0}
+  with outputs.publishing(output_dir) as (staging, manifest):
+    kept = _with_short_spans(queries, masking == 'salient', dropped)
+    own = _write_columns(kept, staging)
+    if not len(own):
+      raise errors.UserError(
+        'Pre-training must have at least one query. Found no span to mask in '
+        f'the input ({dropped}). Check --input, or use '
+        '--tagger=rules+terms.'
+      )
+    hashes = np.where(own == null_block.ID, 0, table.hashes[np.maximum(own, 0)])
+    np.save(os.path.join(staging, 'own_blocks.npy'), own)
+    np.save(os.path.join(staging, 'own_hashes.npy'), hashes.astype(np.uint64))
+    manifest.update(
+      schema_version=SCHEMA_VERSION,
+      num_queries=len(own),
+      num_dropped=dropped,
+      vocabulary_sha256=table.manifest['vocabulary_sha256'],
+      masking=masking,
+      corpus_fingerprint=table.manifest['corpus_fingerprint'],
+      source=source,
+    )
+  return manifest
+
+
+def _with_short_spans(
+  queries: Iterable[Query], needs_span: bool, dropped: dict[str, int]
+) -> Iterator[Query]:
+  """Yields the kept queries without long spans; counts the dropped."""
+  for query in queries:
+    fits = query.spans[:, 1] - query.spans[:, 0] <= _MAX_SPAN
+    dropped['spans_too_long'] += int(np.sum(~fits))
+    if fits.any() or not needs_span:
+      yield query._replace(spans=query.spans[fits])
+    else:
+      dropped['queries_without_span'] += 1
+
+
+def _write_columns(queries: Iterator[Query], staging: str) -> np.ndarray:
+  """Writes the queries and returns their own blocks, int64 [N]."""
+  writers = {
+    name: columns.ColumnWriter(staging, name, dtype)
+    for name, dtype in COLUMNS.items()
+  }
+  own_blocks = [np.zeros(0, np.int64)]
+  while batch := list(itertools.islice(queries, _BATCH_QUERIES)):
+    encoded = encode(batch)
+    own_blocks.append(encoded.own_blocks)
+    for name, writer in writers.items():
+      writer.extend(getattr(encoded, name))
+  for writer in writers.values():
+    writer.close()
+  return np.concatenate(own_blocks)

@@ -1,0 +1,253 @@
+"""Writes an imported model as model directory, corpus and index.
+
+Training starts missing parts from random weights.
+"""
+
+from collections.abc import Collection, Iterator
+import dataclasses
+import os
+from typing import Optional
+
+from absl import logging
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.corpus import sources
+from realm_tf.data import block_table
+from realm_tf.data import corpus_files
+from realm_tf.exchange import block_texts
+from realm_tf.exchange import imported as imported_lib
+from realm_tf.index import index_builder
+from realm_tf.index import model_directory
+from realm_tf.index import model_files
+from realm_tf.model import realm_model
+from realm_tf.model import weights
+from realm_tf.run import layout
+from realm_tf.run import manifests
+from realm_tf.run import versions
+from realm_tf.text import wordpiece
+
+_STEP = 0  # A later training continues from here.
+_MIN_TOKENS = 5  # [CLS] title [SEP] body [SEP].
+# Sample texts, to check that a prompt's last word does not grow by a text.
+_FOLLOWING = 'a', '1'
+
+
+def write(
+  imported: imported_lib.Imported,
+  output_dir: str,
+  corpus_dir: Optional[str] = None,
+  num_workers: int = 1,
+) -> list[str]:
+  """Writes all parts of the source; returns the written paths.
+
+  The corpus of the source's blocks is written unless it exists; by default
+  `corpus_dir` is `output_dir`/corpus.
+  """
+  vocab_file = imported.vocab_file
+  if not vocab_file:
+    raise errors.UserError(
+      'The source must have the vocabulary of the weights, vocab.txt. Found '
+      'none. Give it as --vocab_file.'
+    )
+  parts = _parts(imported.arrays)
+  tokenizer = None  # A T5 has no blocks.
+  config = config_lib.ExperimentConfig(model=imported.model)
+  if realm_model.SEQ2SEQ not in parts:
+    tokenizer = _tokenizer(imported.model, vocab_file)
+    config = fit_lengths(imported, tokenizer)
+  model = realm_model.RealmModel(config.model, parts)
+  loaded = model.load(imported.arrays)  # Checks every shape.
+  model_directory.create(output_dir, config, vocab_file)
+  written = [_write_params(imported.arrays, output_dir)]
+  corpus_dir = corpus_dir or os.path.join(output_dir, 'corpus')
+  if imported.blocks_file and not manifests.is_complete(corpus_dir):
+    block_tokens = config.lengths.block_tokens
+    _write_corpus(imported, corpus_dir, tokenizer, num_workers, block_tokens)
+    written.append(corpus_dir)
+  if imported.embeddings is not None and _has_corpus(corpus_dir):
+    _require_embedder(loaded)
+    written.append(
+      _write_index(
+        imported.embeddings, config, model, output_dir, corpus_dir, tokenizer
+      )
+    )
+  return written
+
+
+def _write_params(arrays: dict[str, np.ndarray], output_dir: str) -> str:
+  return versions.publish(
+    layout.params_root(output_dir),
+    _STEP,
+    lambda path: weights.write_arrays(
+      dict(sorted(arrays.items())), layout.params_file(path)
+    ),
+    {'params_fingerprint': weights.fingerprint_arrays(arrays)},
+  ).path
+
+
+def _require_embedder(loaded: weights.LoadReport) -> None:
+  """Raises UserError if embedder weights are missing."""
+  missing = [
+    name
+    for name in loaded.missing
+    if name.startswith(realm_model.EMBEDDER_PREFIXES)
+  ]
+  realm_model.require_parts(
+    loaded._replace(missing=missing), 'The source of the index'
+  )
+
+
+def _tokenizer(
+  model: config_lib.ModelConfig, vocab_file: str
+) -> wordpiece.WordpieceTokenizer:
+  tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
+  imported_lib.check_vocabulary(model, tokenizer.vocab_size, vocab_file)
+  return tokenizer
+
+
+def _parts(arrays: Collection[str]) -> list[str]:
+  """Returns the parts of a model that hold the arrays."""
+  if realm_model.SEQ2SEQ in realm_model.parts_of(arrays):
+    return [realm_model.SEQ2SEQ]
+  parts = [realm_model.EMBEDDER]
+  if any(name.startswith('masked_lm/') for name in arrays):
+    parts.append(realm_model.MASKED_LM)
+  if any(name.startswith('reader_') for name in arrays):
+    parts.append(realm_model.SPAN)
+  return parts
+
+
+def _write_corpus(imported, corpus_dir, tokenizer, num_workers, block_tokens):
+  rows = None if imported.embeddings is None else len(imported.embeddings)
+  articles = _counted(
+    block_texts.read(imported.blocks_file), rows, imported.blocks_file
+  )
+  manifest = corpus_files.write(
+    corpus_files.cut(articles, tokenizer, None, num_workers),
+    corpus_dir,
+    tokenizer,
+    source={'blocks': imported.blocks_file},
+    max_block_wordpieces=block_tokens,
+  )
+  logging.info('Wrote %d blocks to %s.', manifest['num_blocks'], corpus_dir)
+
+
+def _counted(
+  articles: Iterator[sources.Article], rows: Optional[int], path: str
+) -> Iterator[sources.Article]:
+  """Yields the articles; UserError at the end unless there are `rows`."""
+  count = 0
+  for article in articles:
+    count += 1
+    yield article
+  if rows is not None and count != rows:
+    raise _other_number(rows, count, path)
+
+
+def _other_number(rows: int, count: int, where: str) -> errors.UserError:
+  return errors.UserError(
+    f'Each block must have a row of block_emb. Found {rows} rows and {count} '
+    f'blocks in {where}. Give the embedded blocks as --blocks.'
+  )
+
+
+def _has_corpus(corpus_dir: str) -> bool:
+  if manifests.is_complete(corpus_dir):
+    return True
+  logging.info(
+    'Wrote no index: an index needs the texts of its blocks. Give --blocks, or '
+    'their corpus as --corpus_dir.'
+  )
+  return False
+
+
+def _write_index(embeddings, config, model, output_dir, corpus_dir, tokenizer):
+  """Writes the source's embeddings as an index version; returns its path."""
+  table = block_table.BlockTable.open(corpus_dir, verify=True)
+  if table.num_blocks != len(embeddings):
+    raise _other_number(len(embeddings), table.num_blocks, corpus_dir)
+  model_files.check_vocabulary(output_dir, tokenizer, table)
+  size = config.model.embedder.embedding_size
+  if embeddings.shape[1] != size:
+    raise errors.UserError(
+      f'The rows of block_emb must have the width of the embedder, {size}. '
+      f'Found {embeddings.shape[1]}. Give the embedder of this index.'
+    )
+  builder = index_builder.IndexBuilder(
+    table, config, tokenizer.special_ids, tokenizer.mask_id, model
+  )
+  version = builder.build(
+    _STEP, layout.index_root(output_dir), embeddings=embeddings
+  )
+  return version.path
+
+
+def fit_lengths(
+  imported: imported_lib.Imported, tokenizer: wordpiece.WordpieceTokenizer
+) -> config_lib.ExperimentConfig:
+  """Returns the paper's config with lengths that the model can read."""
+  settings = imported.settings
+  embedder = dataclasses.replace(
+    imported.model.embedder,
+    query_prompt=_ids(settings.query_prompt, tokenizer),
+    block_prompt=_ids(settings.block_prompt, tokenizer),
+  )
+  model = dataclasses.replace(imported.model, embedder=embedder)
+  positions = min(
+    model.embedder_bert.max_positions, model.reader_bert.max_positions
+  )
+  longest = min(positions, settings.max_length or positions)
+  lengths = config_lib.LengthConfig()
+  block_tokens = _room(lengths.block_tokens, longest, embedder.block_prompt)
+  joint_tokens = min(lengths.joint_tokens, positions)
+  # Some queries are paragraphs.
+  left = max(lengths.query_tokens, joint_tokens - block_tokens)
+  query_tokens = _room(left, longest, embedder.query_prompt)
+  if joint_tokens < lengths.joint_tokens:
+    query_tokens = min(query_tokens, joint_tokens // 2)
+  return config_lib.ExperimentConfig(
+    model=model,
+    lengths=config_lib.LengthConfig(
+      query_tokens=query_tokens,
+      block_tokens=block_tokens,
+      joint_tokens=joint_tokens,
+      question_tokens=min(lengths.question_tokens, query_tokens),
+      title_tokens=min(lengths.title_tokens, block_tokens // 4),
+    ),
+    finetuning=dataclasses.replace(
+      imported.finetuning,
+      joint_tokens=min(imported.finetuning.joint_tokens, positions),
+    ),
+  )
+
+
+def _room(tokens: int, longest: int, prompt: str) -> int:
+  """Returns the maximum length of a text after a prompt."""
+  room = longest - len(prompt.split())
+  if room < _MIN_TOKENS:
+    raise errors.UserError(
+      f'A model must take texts of {_MIN_TOKENS} wordpieces. Found a maximal '
+      f'length of {longest}, prompt included, which leaves {room}. Choose '
+      'another model.'
+    )
+  return min(tokens, room)
+
+
+def _ids(text: str, tokenizer: wordpiece.WordpieceTokenizer) -> str:
+  """Returns a prompt's wordpiece ids, separated by spaces."""
+  if not text.strip():
+    return ''
+  alone, *parts = tokenizer.token_ids_batch(
+    [text, *_FOLLOWING, *(text + following for following in _FOLLOWING)]
+  )
+  number = len(_FOLLOWING)
+  for following, joined in zip(parts[:number], parts[number:], strict=True):
+    if [*alone, *following] != [*joined]:
+      raise errors.UserError(
+        'A prompt must end with a space or a mark. Found '
+        f'{text!r} in config_sentence_transformers.json, whose last word would '
+        'grow by the text after it. Choose another model.'
+      )
+  return ' '.join(map(str, alone))

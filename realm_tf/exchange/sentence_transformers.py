@@ -1,0 +1,317 @@
+"""Reads pooling, projection and normalization of a sentence-transformers model.
+
+modules.json names the modules, their order and their directories. Unsupported
+modules and settings that change vectors or scores are refused by name.
+"""
+
+from collections.abc import Sequence
+import os
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import input_files
+from realm_tf import json_text
+from realm_tf.exchange import json_files
+from realm_tf.exchange import safetensors_files
+from realm_tf.run import json_shapes
+
+# Names of prompts; the first non-empty prompt counts.
+_QUERY_PROMPTS = ('query',)
+_BLOCK_PROMPTS = ('document', 'passage', 'corpus')
+_MODEL_FILE = 'config_sentence_transformers.json'
+_MODEL = {
+  'model_type': json_shapes.optional(json_shapes.one_of('SentenceTransformer')),
+  'truncate_dim': json_shapes.optional(json_shapes.one_of(0)),
+  'similarity_fn_name': json_shapes.optional(
+    json_shapes.one_of('cosine', 'dot', '')
+  ),
+  'prompts': json_shapes.optional(
+    json_shapes.map_of(json_shapes.nullable(json_shapes.TEXT))
+  ),
+  'default_prompt_name': json_shapes.optional(json_shapes.TEXT),
+}
+# Arguments for transformers, in the old and the new spelling. The harmless ones
+# change at most the last digits of results.
+_ARGUMENTS = (
+  'model_args',
+  'model_kwargs',
+  'tokenizer_args',
+  'processor_kwargs',
+  'config_args',
+  'config_kwargs',
+  'processing_kwargs',
+)
+_HARMLESS = ('attn_implementation', 'dtype', 'torch_dtype', 'trust_remote_code')
+_MODALITY = {'method': 'forward', 'method_output_name': 'last_hidden_state'}
+_ENCODER_FILE = 'sentence_bert_config.json'
+_ENCODER = {
+  'transformer_task': json_shapes.optional(
+    json_shapes.one_of('feature-extraction')
+  ),
+  'module_output_name': json_shapes.optional(
+    json_shapes.one_of('token_embeddings')
+  ),
+  'modality_config': json_shapes.optional(
+    json_shapes.object_of({'text': json_shapes.one_of(_MODALITY)})
+  ),
+  'tokenizer_name_or_path': json_shapes.optional(json_shapes.one_of('')),
+  'do_lower_case': json_shapes.optional(json_shapes.SWITCH),
+  'max_seq_length': json_shapes.optional(json_shapes.COUNT),
+  **dict.fromkeys(_ARGUMENTS, json_shapes.optional(json_shapes.OBJECT)),
+}
+# transformers writes 1e30 for no limit, as an integer or a float.
+_NO_LIMIT = 1e9
+_LENGTH = json_shapes.optional(
+  json_shapes.Shape('a number', lambda value: type(value) in (int, float))
+)
+_TOKENIZER = {
+  'model_max_length': _LENGTH,
+  'max_len': _LENGTH,
+  'do_lower_case': json_shapes.optional(json_shapes.SWITCH),
+}
+
+
+class Settings(NamedTuple):
+  """Prompts, '' for none, and other settings.
+
+  Attributes:
+    max_length: Wordpieces of the longest text with [CLS] and [SEP]; None for
+      the number of positions.
+    similarity: 'cosine', 'dot', or '' if unknown.
+  """
+
+  query_prompt: str = ''
+  block_prompt: str = ''
+  max_length: Optional[int] = None
+  similarity: str = ''
+
+
+def _read_settings(directory: str, encoder_dir: str) -> Settings:
+  """Returns the settings; UserError if realm_tf does not support one."""
+  max_length = tokenizer_length(encoder_dir)
+  encoder = json_files.read(encoder_dir, _ENCODER_FILE, _ENCODER)
+  if encoder is not None:
+    _check_encoder(encoder, encoder_dir)
+    max_length = encoder.get('max_seq_length', max_length)
+  model = json_files.read(directory, _MODEL_FILE, _MODEL) or {}
+  path = os.path.join(directory, _MODEL_FILE)
+  return Settings(
+    _prompt(model, _QUERY_PROMPTS, path),
+    _prompt(model, _BLOCK_PROMPTS, path),
+    max_length,
+    model.get('similarity_fn_name', ''),
+  )
+
+
+def tokenizer_length(encoder_dir: str) -> Optional[int]:
+  """Returns the tokenizer's maximum length; None without a limit."""
+  values = _tokenizer(encoder_dir)
+  length = values.get('model_max_length', values.get('max_len', _NO_LIMIT))
+  return int(length) if abs(length) < _NO_LIMIT else None
+
+
+def _tokenizer(encoder_dir: str) -> dict[str, Any]:
+  name = 'tokenizer_config.json'
+  return json_files.read(encoder_dir, name, _TOKENIZER) or {}
+
+
+def _check_encoder(values: dict[str, Any], directory: str) -> None:
+  """Refuses unsupported settings in sentence_bert_config.json."""
+  path = os.path.join(directory, _ENCODER_FILE)
+  for name in _ARGUMENTS:
+    others = sorted(set(values.get(name, ())) - set(_HARMLESS))
+    if others:
+      raise json_files.wrong(
+        path, f'have no {name} but {", ".join(_HARMLESS)}', others[:8]
+      )
+  lowers = _tokenizer(directory).get('do_lower_case', True)
+  if values.get('do_lower_case') and not lowers:
+    raise json_files.wrong(
+      path,
+      'agree with tokenizer_config.json',
+      'do_lower_case=true here and false there',
+    )
+
+
+def _prompt(model: dict[str, Any], names: Sequence[str], path: str) -> str:
+  """Returns the first non-empty prompt of `names`, or the default prompt."""
+  prompts = model.get('prompts', {})
+  default = model.get('default_prompt_name', '')
+  if default and default not in prompts:
+    raise json_files.wrong(
+      path, 'have the prompt of default_prompt_name', json_shapes.shown(default)
+    )
+  texts = (prompts.get(name) for name in (*names, default))
+  return next(filter(None, texts), '')
+
+
+_FILE = 'modules.json'
+_PACKAGE = 'sentence_transformers.'
+_ORDERS = (
+  ('Transformer', 'Pooling'),
+  ('Transformer', 'Pooling', 'Normalize'),
+  ('Transformer', 'Pooling', 'Dense'),
+  ('Transformer', 'Pooling', 'Dense', 'Normalize'),
+)
+_MODULE = {'type': json_shapes.TEXT, 'path': json_shapes.TEXT}
+# Mode of Pooling -> our head. Other modes are refused.
+_HEADS = {'cls': 'first', 'mean': 'mean', 'max': 'max'}
+# Switch of each mode in releases up to 4.
+_SWITCHES = {
+  'pooling_mode_cls_token': 'cls',
+  'pooling_mode_max_tokens': 'max',
+  'pooling_mode_mean_tokens': 'mean',
+  'pooling_mode_mean_sqrt_len_tokens': 'mean_sqrt_len_tokens',
+  'pooling_mode_weightedmean_tokens': 'weightedmean',
+  'pooling_mode_lasttoken': 'lasttoken',
+}
+_POOLING = dict.fromkeys(
+  (*_SWITCHES, 'include_prompt'), json_shapes.optional(json_shapes.SWITCH)
+)
+_ACTIVATIONS = {
+  'torch.nn.modules.activation.Tanh': 'tanh',
+  'torch.nn.modules.linear.Identity': 'identity',
+  'torch.nn.Tanh': 'tanh',
+  'torch.nn.Identity': 'identity',
+}
+_EMBEDDING = json_shapes.optional(json_shapes.one_of('sentence_embedding'))
+_DENSE = {
+  'activation_function': json_shapes.optional(
+    json_shapes.one_of(*_ACTIVATIONS)
+  ),
+  'module_input_name': _EMBEDDING,
+  'module_output_name': _EMBEDDING,
+  'in_features': json_files.SIZE,
+  'out_features': json_files.SIZE,
+}
+
+
+class Dense(NamedTuple):
+  """A projection after the pooling; its activation is 'tanh' or 'identity'."""
+
+  directory: str
+  activation: str
+  in_features: int
+  out_features: int
+
+  def read(self) -> dict[str, np.ndarray]:
+    """Returns 'kernel' [in, out] and 'bias' [out], zeros without a bias."""
+    tensors = safetensors_files.Tensors(self.directory)
+    shape = self.out_features, self.in_features
+    tensors.require({'linear.weight': shape})
+    bias = np.zeros(shape[:1], np.float32)
+    if 'linear.bias' in tensors:
+      tensors.require({'linear.bias': shape[:1]})
+      bias = tensors['linear.bias']
+    kernel = np.ascontiguousarray(tensors['linear.weight'].T)
+    return {'kernel': kernel, 'bias': bias}
+
+
+class Recipe(NamedTuple):
+  """The steps from a text to its vector.
+
+  Attributes:
+    directory: Directory of modules.json.
+    encoder_dir: Directory of the BERT.
+    head: Pooling, a value of `EmbedderConfig.head`.
+    normalizes: Whether a module scales vectors to length 1.
+  """
+
+  directory: str
+  encoder_dir: str
+  has_modules: bool
+  head: str
+  dense: Optional[Dense]
+  normalizes: bool
+  settings: Settings
+
+  @property
+  def modules_path(self) -> str:
+    return os.path.join(self.directory, _FILE)
+
+  @property
+  def normalize(self) -> bool:
+    """Whether scores are cosines."""
+    return self.normalizes or self.settings.similarity == 'cosine'
+
+
+def read(directory: str) -> Recipe:
+  """Returns a directory's recipe; UserError if realm_tf does not support it.
+
+  Without modules.json, sentence-transformers' default is the normalized mean.
+  """
+  path = os.path.join(directory, _FILE)
+  if not tf.io.gfile.exists(path):
+    settings = Settings(max_length=tokenizer_length(directory))
+    return Recipe(directory, directory, False, 'mean', None, True, settings)
+  modules = _modules(directory, path)
+  settings = _read_settings(directory, modules['Transformer'])
+  pooling = json_files.require(modules['Pooling'], 'config.json', _POOLING)
+  has_prompt = settings.query_prompt or settings.block_prompt
+  if has_prompt and not pooling.get('include_prompt', True):
+    raise json_files.wrong(
+      path, 'have a Pooling that reads prompts', 'include_prompt=false'
+    )
+  return Recipe(
+    directory,
+    modules['Transformer'],
+    True,
+    _head(pooling, modules['Pooling']),
+    _dense(modules['Dense']) if 'Dense' in modules else None,
+    'Normalize' in modules,
+    settings,
+  )
+
+
+def _modules(directory: str, path: str) -> dict[str, str]:
+  """Returns the directory of each kind of module."""
+  entries = json_text.parse(input_files.read(path), path, 'Copy it again.')
+  if not isinstance(entries, list):
+    raise json_files.wrong(path, 'be a list', json_shapes.shown(entries))
+  found = []
+  for entry in entries:
+    module = json_files.check(entry, _MODULE, path)
+    kind = module['type'].rpartition('.')[2]
+    if not module['type'].startswith(_PACKAGE) or kind not in _ORDERS[-1]:
+      raise json_files.wrong(
+        path,
+        'list no modules but Transformer, Pooling, Dense and Normalize',
+        json_shapes.shown(module['type']),
+      )
+    place = module['path']
+    found.append((kind, os.path.join(directory, place) if place else directory))
+  kinds = tuple(kind for kind, _ in found)
+  if kinds not in _ORDERS:
+    raise json_files.wrong(
+      path,
+      'list Transformer, Pooling and, if at all, Dense and Normalize, in this '
+      'order',
+      kinds[:8],
+    )
+  return dict(found)
+
+
+def _head(pooling: dict[str, Any], directory: str) -> str:
+  """Returns our head for a Pooling in the old or the new spelling."""
+  modes = pooling.get('pooling_mode')
+  if modes is None:
+    modes = [mode for name, mode in _SWITCHES.items() if pooling.get(name)]
+    modes = modes or ['mean']
+  modes = modes if isinstance(modes, list) else [modes]
+  if len(modes) != 1 or modes[0] not in list(_HEADS):
+    raise json_files.wrong(
+      os.path.join(directory, 'config.json'),
+      f'have one pooling_mode of {", ".join(_HEADS)}',
+      modes[:8],
+    )
+  return _HEADS[modes[0]]
+
+
+def _dense(directory: str) -> Dense:
+  values = json_files.require(directory, 'config.json', _DENSE)
+  name = values.get('activation_function', next(iter(_ACTIVATIONS)))
+  return Dense(
+    directory, _ACTIVATIONS[name], values['in_features'], values['out_features']
+  )

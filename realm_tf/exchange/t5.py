@@ -1,0 +1,196 @@
+"""A Hugging Face T5 directory, v1.0 or v1.1 -> a `Seq2Seq` with its weights.
+
+Needs neither torch nor transformers.
+"""
+
+import os
+import re
+from typing import Any, Optional
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.exchange import hugging_face_names
+from realm_tf.exchange import imported
+from realm_tf.exchange import json_files
+from realm_tf.exchange import safetensors_files
+from realm_tf.model import config_sizes
+from realm_tf.model import realm_model
+from realm_tf.model import seq2seq
+from realm_tf.model import weights
+from realm_tf.run import json_shapes
+from realm_tf.run import layout
+from realm_tf.text import sentencepieces
+
+_ACTIVATIONS = {'relu': 'relu', 'gated-gelu': 'gated_gelu'}
+_FIELDS = {
+  'model_type': json_shapes.one_of('t5'),
+  'layer_norm_epsilon': json_shapes.optional(json_shapes.one_of(1e-6)),
+  'feed_forward_proj': json_shapes.optional(json_shapes.one_of(*_ACTIVATIONS)),
+  'tie_word_embeddings': json_shapes.optional(json_shapes.SWITCH),
+  'vocab_size': json_files.SIZE,
+  'd_model': json_files.SIZE,
+  'd_kv': json_files.SIZE,
+  'd_ff': json_files.SIZE,
+  'num_heads': json_files.SIZE,
+  'num_layers': json_files.SIZE,
+  'num_decoder_layers': json_shapes.optional(json_shapes.COUNT),
+  'relative_attention_num_buckets': json_shapes.optional(
+    json_shapes.count(1, 65_536)
+  ),
+  'relative_attention_max_distance': json_shapes.optional(json_files.SIZE),
+}
+_LAYER = r'(encoder|decoder)\.block\.(\d+)\.layer\.\d\.'
+_BLOCK = r'\1/\1_block_\2/'
+# Their names -> ours. Torch's matrices are our kernels, transposed.
+_NAMES = (
+  (r'shared\.weight', 'shared/embedding'),
+  (r'lm_head\.weight', 'decoder/logits/kernel'),
+  (
+    r'(encoder|decoder)\.final_layer_norm\.weight',
+    r'\1/final_layer_norm/scale',
+  ),
+  (
+    r'(encoder|decoder)\.block\.0\.layer\.0\.SelfAttention\.'
+    r'relative_attention_bias\.weight',
+    r'\1/relative_posemb/rel_embedding/embedding',
+  ),
+  (
+    _LAYER + r'SelfAttention\.([qkvo])\.weight',
+    _BLOCK + r'self_attention/attention/\3/kernel',
+  ),
+  (
+    _LAYER + r'EncDecAttention\.([qkvo])\.weight',
+    _BLOCK + r'cross_attention/attention/\3/kernel',
+  ),
+  (
+    _LAYER + r'DenseReluDense\.(wi|wi_0|wi_1|wo)\.weight',
+    _BLOCK + r'ffn/\3/kernel',
+  ),
+  (
+    r'(encoder|decoder)\.block\.(\d+)\.layer\.0\.layer_norm\.weight',
+    _BLOCK + 'self_attention/layer_norm/scale',
+  ),
+  (
+    r'(decoder)\.block\.(\d+)\.layer\.1\.layer_norm\.weight',
+    _BLOCK + 'cross_attention/layer_norm/scale',
+  ),
+  (
+    r'(encoder|decoder)\.block\.(\d+)\.layer\.[12]\.layer_norm\.weight',
+    _BLOCK + 'ffn_layer_norm/scale',
+  ),
+)
+(_PREFIX,) = seq2seq.PREFIXES
+_SHARED, _LOGITS = 'shared.weight', 'lm_head.weight'
+# Some files also have copies of the embeddings.
+_COPIES = 'encoder.embed_tokens.weight', 'decoder.embed_tokens.weight'
+# These weights determine all sizes.
+_NEEDED = (
+  'shared/embedding',
+  'encoder/encoder_block_0/self_attention/attention/q/kernel',
+  'encoder/encoder_block_0/ffn/wo/kernel',
+  'encoder/relative_posemb/rel_embedding/embedding',
+  'decoder/decoder_block_0/self_attention/attention/q/kernel',
+)
+
+
+def is_t5(directory: str) -> bool:
+  """Returns whether config.json names a T5."""
+  values = json_files.read(directory, 'config.json', {}) or {}
+  return values.get('model_type') == 't5'
+
+
+def load_imported(
+  directory: str, given: imported.Given = imported.NOTHING
+) -> imported.Imported:
+  """Returns a directory's T5; UserError without fitting SentencePiece model."""
+  path = given.vocab_file or layout.sentencepiece_file(directory)
+  if not tf.io.gfile.exists(path):
+    raise errors.UserError(
+      f'A T5 must come with its SentencePiece model. Found no {path}. Give it '
+      'as --vocab_file.'
+    )
+  model = load(directory)
+  num_pieces = sentencepieces.SentencepieceTokenizer.from_file(path).vocab_size
+  if num_pieces > model.config.vocab_size:
+    raise errors.UserError(
+      f'A T5 must have an embedding for each piece. Found {num_pieces} pieces '
+      f'in {path} and {model.config.vocab_size} embeddings. Give the right '
+      '--vocab_file.'
+    )
+  arrays = weights.values(model.trainable_variables)
+  return imported.Imported(
+    config_lib.ModelConfig(seq2seq=model.config),
+    arrays,
+    hugging_face_names.Report(sorted(arrays), [], []),
+    vocab_file=path,
+  )
+
+
+def load(directory: str) -> seq2seq.Seq2Seq:
+  """Returns a directory's model; UserError for damaged or other models."""
+  values = json_files.require(directory, 'config.json', _FIELDS)
+  path = os.path.join(directory, 'config.json')
+  config = _config(values, path)
+  arrays = _arrays(directory)
+  shapes = {name: array.shape for name, array in arrays.items()}
+  config_sizes.check(config_lib.ModelConfig(seq2seq=config), shapes, directory)
+  model = seq2seq.Seq2Seq(config)
+  report = weights.assign(model.variables, arrays)
+  realm_model.require_parts(report, directory)
+  return model
+
+
+def _arrays(directory: str) -> dict[str, np.ndarray]:
+  """Returns the weights by our names."""
+  tensors = safetensors_files.Tensors(directory)
+  arrays = {}
+  for name in tensors:
+    ours = _our_name(name)
+    if ours is not None:
+      value = tensors[name].T if ours.endswith('/kernel') else tensors[name]
+      arrays[_PREFIX + ours] = value
+    elif name not in _COPIES:
+      raise errors.UserError(
+        f'{directory} must have the weights of a T5 alone. Found also {name}. '
+        'Check --source=hf:DIR.'
+      )
+  if _SHARED not in tensors and _LOGITS in tensors:  # Tied and stored once.
+    arrays[_PREFIX + 'shared/embedding'] = tensors[_LOGITS]
+  lacking = [name for name in _NEEDED if _PREFIX + name not in arrays]
+  if lacking:
+    raise errors.UserError(
+      f'{directory} must have the weights of a T5. Found no {lacking[0]}. Copy '
+      'it again.'
+    )
+  return arrays
+
+
+def _our_name(name: str) -> Optional[str]:
+  for theirs, ours in _NAMES:
+    match = re.fullmatch(theirs, name)
+    if match:
+      return match.expand(ours)
+  return None
+
+
+def _config(values: dict[str, Any], path: str) -> config_lib.Seq2SeqConfig:
+  num_layers = values['num_layers']
+  try:
+    return config_lib.Seq2SeqConfig(
+      vocab_size=values['vocab_size'],
+      hidden_size=values['d_model'],
+      head_size=values['d_kv'],
+      num_layers=num_layers,
+      num_decoder_layers=values.get('num_decoder_layers') or num_layers,
+      num_heads=values['num_heads'],
+      intermediate_size=values['d_ff'],
+      activation=_ACTIVATIONS[values.get('feed_forward_proj', 'relu')],
+      tied_logits=values.get('tie_word_embeddings', True),
+      num_buckets=values.get('relative_attention_num_buckets', 32),
+      max_distance=values.get('relative_attention_max_distance', 128),
+    )
+  except ValueError as error:  # A check of Seq2SeqConfig failed.
+    raise json_files.wrong(path, 'be the config of a T5', error) from error

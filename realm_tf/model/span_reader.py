@@ -1,0 +1,156 @@
+"""Scores spans of a block as answers: the head of ORQA."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+import tensorflow as tf
+import tf_keras
+
+from realm_tf.model import bert
+from realm_tf.model import exclusion
+
+
+class Scores(NamedTuple):
+  """Scores of the spans of each block.
+
+  Attributes:
+    spans: float32 [B, K, Lz, W]. Entry (s, w) scores the w + 1 wordpieces from
+      the block's wordpiece s, NO_SCORE if they leave the block or cut a word.
+    null: Score of the null span, that no block has the answer, float32 [B, K];
+      NO_SCORE without null spans.
+  """
+
+  spans: Any
+  null: Any
+
+
+class SpanReader(tf_keras.layers.Layer):
+  """MLP([h_START(s); h_END(s)]) of all spans s of at most W wordpieces.
+
+  Section 3.2 of Guu et al. 2020 as ORQA computes it (Lee et al. 2019, Section
+  5): one Dense layer on the sequence output has a start half and an end half. A
+  span's hidden layer is the sum of two precomputed halves.
+
+  Args:
+    hidden_size: Width of a half; 256 in ORQA.
+    max_span_width: W, in wordpieces; 10 in ORQA.
+    lean: `LeanEncoder` to use in training.
+    is_inner: Whether a wordpiece is inside a word, bool [V]. A span neither
+      begins with such a wordpiece nor ends before one. None allows all spans.
+    null_spans: Whether [CLS]'s state also gives the score of a null span
+      (Devlin et al. 2019, Section 4.3).
+
+  Call arguments:
+    tokens: The encoder's input dict of join(x, z), int32 [B, K, L]; spans lie
+      in the second segment, without its [SEP].
+    body_length: Lz, number of first wordpieces of the second segment to score;
+      Lz and L may be unknown when the graph is built, as in a SavedModel.
+
+  A call returns `Scores`.
+  """
+
+  def __init__(
+    self,
+    encoder: tf_keras.layers.Layer,
+    hidden_size: int = 256,
+    max_span_width: int = 10,
+    lean: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
+    is_inner: Optional[np.ndarray] = None,
+    null_spans: bool = False,
+    **kwargs,
+  ):
+    super().__init__(**kwargs)
+    self.encoder = encoder
+    self.hidden_size = hidden_size
+    self.max_span_width = max_span_width
+    self.lean = lean
+    self.is_inner = is_inner
+    self.projection = _dense(2 * hidden_size, 'projection')
+    self.layer_norm = tf_keras.layers.LayerNormalization(
+      epsilon=1e-3, name='layer_norm', dtype='float32'
+    )
+    self.score = _dense(1, 'score')
+    self.null_score = _dense(1, 'null_score') if null_spans else None
+
+  def call(
+    self,
+    tokens: dict[str, tf.Tensor],
+    body_length: int,
+    training: bool = False,
+    encode: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
+  ):
+    num_read = tokens['input_word_ids'].shape[1]
+    length = bert.size(tokens['input_word_ids'], 2)
+    flat = {
+      name: tf.reshape(value, [-1, length]) for name, value in tokens.items()
+    }
+    if encode is None:
+      encode = self.lean if training and self.lean else self.encoder
+    states = encode(flat, training=training)['sequence_output']
+    states = tf.cast(states, tf.float32)
+    null = self._null_scores(states[:, 0])
+    places, in_body = _body(flat['input_type_ids'], body_length)
+    can_begin, can_end = self._borders(flat['input_word_ids'], places)
+    states = tf.gather(states, places, batch_dims=1)
+    start, end = tf.split(self.projection(states), 2, axis=-1)
+    borders = in_body & can_begin, in_body & can_end
+    scores = [
+      self._width_scores(start, end, borders, width)
+      for width in range(self.max_span_width)
+    ]
+    scores = tf.stack(scores, axis=-1)  # [B * K, Lz, W]
+    shape = [-1, num_read, body_length, self.max_span_width]
+    return Scores(tf.reshape(scores, shape), tf.reshape(null, shape[:2]))
+
+  def _null_scores(self, states):
+    """Returns the scores of null spans, [B * K], from [CLS]'s states."""
+    if self.null_score is None:
+      return tf.fill(tf.shape(states)[:1], exclusion.NO_SCORE)
+    return self.null_score(states)[:, 0]
+
+  def _borders(self, ids, places):
+    """Returns where a word begins and where one ends, bool [B, Lz] each."""
+    if self.is_inner is None:
+      return True, True
+    last = bert.size(ids, 1) - 1
+    is_inner = tf.gather(tf.constant(self.is_inner), ids)  # [B, L]
+    here, after = (
+      tf.gather(is_inner, tf.minimum(places + shift, last), batch_dims=1)
+      for shift in (0, 1)
+    )
+    return ~here, ~after
+
+  def _width_scores(self, start, end, borders, width):
+    """Returns the scores of all spans of `width` + 1 wordpieces, [B, Lz]."""
+    length = bert.size(end, 1)
+    smaller = min if isinstance(length, int) else tf.minimum
+    width = smaller(width, length)
+    ends = tf.pad(end[:, width:, :], [[0, 0], [0, width], [0, 0]])
+    # The body is contiguous: a span with both ends in the body lies in it.
+    begins, stops = borders
+    inside = begins & tf.pad(stops[:, width:], [[0, 0], [0, width]])
+    hidden = self.layer_norm(tf.nn.relu(start + ends))
+    score = tf.squeeze(self.score(hidden), axis=-1)
+    return tf.where(inside, score, exclusion.NO_SCORE)
+
+
+def _body(type_ids, body_length):
+  """Returns the places of the second segment's wordpieces, int32 [B, Lz].
+
+  Also returns the mask of places without [SEP] and padding, bool [B, Lz].
+  """
+  first = tf.argmax(type_ids, axis=-1, output_type=tf.int32)  # [B]
+  index = first[:, None] + tf.range(body_length)  # [B, Lz]
+  num_body = tf.reduce_sum(type_ids, axis=-1) - 1  # Without [SEP].
+  in_body = tf.range(body_length) < num_body[:, None]
+  return tf.minimum(index, bert.size(type_ids, 1) - 1), in_body
+
+
+def _dense(units, name):
+  return tf_keras.layers.Dense(
+    units,
+    name=name,
+    dtype='float32',
+    kernel_initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02),
+  )

@@ -1,0 +1,248 @@
+"""Question -> wordpieces -> K blocks -> span scores -> answer with evidence.
+
+Answers are cut from the block's text by character offsets: joined wordpieces
+would answer "u . s ." for "U.S.".
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+import dataclasses
+from typing import Any, Optional, cast
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.data import block_table
+from realm_tf.data import sampling
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.model import span_reader
+from realm_tf.qa import answer as answer_lib
+from realm_tf.qa import answer_choice
+from realm_tf.qa import calibration as calibration_lib
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.text import wordpiece
+
+# (question_ids int32 [B, Lx], title_ids int32 [B, K, Lt], body_ids int32
+# [B, K, Lz], retrieval_scores float32 [B, K]) -> scores, retrieval scores
+# included.
+Reader = Callable[
+  [np.ndarray, np.ndarray, np.ndarray, np.ndarray], span_reader.Scores
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Answerer:
+  """Answers questions in batches; a model without `reader` only retrieves.
+
+  Attributes:
+    calibration: Of the probabilities; None leaves them raw.
+    threshold: Least probability of an answer that is not refused.
+  """
+
+  tokenizer: wordpiece.WordpieceTokenizer
+  table: block_table.BlockTable
+  retriever: retriever_lib.Retriever
+  reader: Optional[Reader]
+  lengths: config_lib.LengthConfig
+  finetuning: config_lib.FinetuningConfig
+  calibration: Optional[calibration_lib.Calibration] = None
+  threshold: float = 0.0
+
+  @property
+  def num_read(self) -> int:
+    """K, the number of blocks to read for a question."""
+    return min(self.finetuning.num_read, self.table.num_blocks)
+
+  @property
+  def num_compared(self) -> int:
+    """Number of blocks to retrieve, to read or only to compare."""
+    return min(
+      max(self.num_read, config_lib.NUM_COMPARED), self.table.num_blocks
+    )
+
+  def answer(
+    self, questions: Sequence[str], top_k: Optional[int] = None
+  ) -> list[answer_lib.Answer]:
+    """Answers questions; `top_k` limits the evidence of each."""
+    queries = self.queries(questions)
+    retrieved = self.retriever.retrieve(queries, self.num_compared)
+    return self.read(queries, retrieved, top_k)
+
+  def queries(self, questions: Sequence[str]) -> retriever_lib.Queries:
+    """Tokenizes questions for retriever and reader."""
+    ids = self.tokenizer.token_ids_batch(list(questions))
+    return retriever_lib.of_texts(
+      questions, sampling.pad_rows(ids, self.lengths.searched_tokens)
+    )
+
+  def read(
+    self,
+    queries: retriever_lib.Queries,
+    retrieved: searcher_lib.Neighbors,
+    top_k: Optional[int] = None,
+  ) -> list[answer_lib.Answer]:
+    """Reads the first `num_read` of the retrieved blocks, [B, k].
+
+    The other blocks only count for `null_probability`. Without a reader the
+    evidence is these blocks, and the prediction ''.
+    """
+    if self.reader is None:
+      return self._unread(queries.texts, retrieved, top_k)
+    answers = []
+    size = self.finetuning.eval_batch_size
+    for start in range(0, len(queries), size):
+      rows = range(len(queries))[start : start + size]
+      found = searcher_lib.Neighbors(
+        *(array[rows, : config_lib.NUM_COMPARED] for array in retrieved)
+      )
+      read = searcher_lib.Neighbors(
+        *(array[:, : self.num_read] for array in found)
+      )
+      batch = queries.take(rows)
+      ids = batch.ids[:, : self.lengths.question_tokens]
+      spans = self._best_spans(ids, read)
+      answers += self._answers(batch.texts, found, spans, top_k)
+    return answers
+
+  def _best_spans(
+    self, question_ids: np.ndarray, read: searcher_lib.Neighbors
+  ) -> answer_choice.Spans:
+    """Returns the best spans of each read block, [B, K, S]."""
+    # [CLS] question [SEP] body [SEP]: the packer cuts longer bodies.
+    title_ids, body_ids = self.table.gather(
+      read.block_ids,
+      self.lengths.title_tokens,
+      self.finetuning.joint_tokens - 3,
+    )
+    scores = cast(Reader, self.reader)(
+      question_ids, title_ids, sampling.trim(body_ids, 1), _finite(read.scores)
+    )
+    spans, null = map(np.array, scores)
+    spans[read.block_ids < 0] = -np.inf  # No block has no span.
+    null[read.block_ids < 0] = -np.inf
+    return answer_choice.best_spans(spans, null)
+
+  def _cut(
+    self, block_ids: np.ndarray, spans: answer_choice.Spans
+  ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns starts and ends in characters and texts, [B, K, S] each."""
+    exists = spans.scores > answer_choice.NOTHING
+    readable = np.argwhere(exists.any(axis=-1))
+    ids = sorted({int(block_ids[tuple(place)]) for place in readable})
+    texts = self.table.texts(ids)
+    # The table has the same wordpieces, but without offsets.
+    texts = dict(zip(ids, zip(texts, self.tokenizer.tokenize_batch(texts))))
+    starts, ends = np.zeros([2, *exists.shape], np.int64)
+    cut = np.full(exists.shape, '', object)
+    for place in map(tuple, readable):
+      text, tokens = texts[int(block_ids[place])]
+      used = exists[place]
+      starts[place][used] = tokens.starts[spans.firsts[place][used]]
+      ends[place][used] = tokens.ends[spans.lasts[place][used]]
+      cut[place] = [text[i:j] for i, j in zip(starts[place], ends[place])]
+    return starts, ends, cut
+
+  def _answers(
+    self,
+    questions: Sequence[str],
+    found: searcher_lib.Neighbors,
+    spans: answer_choice.Spans,
+    top_k: Optional[int],
+  ) -> list[answer_lib.Answer]:
+    """Chooses the answers and their evidence."""
+    starts, ends, texts = self._cut(found.block_ids, spans)
+    keys = [answer_choice.key(text) for text in texts.ravel().tolist()]
+    keys = np.unique(keys, return_inverse=True)[1].reshape(texts.shape)
+    by = self.finetuning.answer_by
+    choice = answer_choice.choose(spans.scores, keys, by)
+    alone = _alone(spans.scores, keys, texts, by)
+    p_z = answer_choice.softmax(found.scores[:, : self.num_read])
+    p_y = answer_choice.reading_probabilities(spans)
+    unread = _unread_share(found.scores, choice)
+    signals = calibration_lib.signals(choice, spans, unread)
+    probabilities = calibration_lib.probability(signals, self.calibration)
+    answers = []
+    for row, question in enumerate(questions):
+      columns = choice.columns[row][choice.exists[row]]
+      if not columns.size:
+        empty = answer_lib.Answer(question, '', None, [])
+        answers.append(empty._replace(is_refused=self.threshold > 0))
+        continue
+      shown = columns, choice.places[row][: len(columns)]
+      evidence = zip(
+        *(array[row][shown].tolist() for array in (starts, ends, texts)),
+        p_z[row][columns].tolist(),
+        spans.scores[row][shown].tolist(),
+        alone[row][columns].tolist(),
+        p_y[row][shown].tolist(),
+      )
+      answers.append(
+        answer_lib.Answer(
+          question,
+          texts[row][shown][0],
+          float(choice.scores[row]),
+          self._evidence(found.block_ids[row, columns[:top_k]], evidence),
+          float(probabilities[row]),
+          float(unread[row]),
+          bool(probabilities[row] < self.threshold),
+          calibration_lib.Signals(*(float(each[row]) for each in signals)),
+        )
+      )
+    return answers
+
+  def _unread(
+    self,
+    questions: Sequence[str],
+    retrieved: searcher_lib.Neighbors,
+    top_k: Optional[int],
+  ) -> list[answer_lib.Answer]:
+    """Returns answers without text: their evidence is the best blocks."""
+    compared = answer_choice.softmax(retrieved.scores)
+    found = answer_choice.softmax(retrieved.scores[:, : self.num_read])
+    answers = []
+    for row, question in enumerate(questions):
+      columns = np.flatnonzero(retrieved.block_ids[row, : self.num_read] >= 0)
+      fields = [
+        (0, 0, '', share, float(score), '')
+        for share, score in zip(
+          found[row, columns].tolist(), retrieved.scores[row, columns]
+        )
+      ]
+      ids = retrieved.block_ids[row, columns[:top_k]]
+      null = max(0.0, 1.0 - float(compared[row, columns].sum()))
+      evidence = self._evidence(ids, fields)
+      answers.append(answer_lib.Answer(question, '', None, evidence, 0.0, null))
+    return answers
+
+  def _evidence(
+    self, block_ids: np.ndarray, fields: Iterable[tuple[Any, ...]]
+  ) -> list[answer_lib.Evidence]:
+    """Returns the blocks' evidence; `fields` are its fields after the text."""
+    ids = block_ids.tolist()
+    blocks = zip(ids, self.table.titles(ids), self.table.texts(ids), fields)
+    return [answer_lib.Evidence(*block[:3], *block[3]) for block in blocks]
+
+
+def _alone(
+  scores: np.ndarray, keys: np.ndarray, texts: np.ndarray, by: str
+) -> np.ndarray:
+  """Returns the answer if each block were the only one, [B, K]."""
+  single = [-1, 1, texts.shape[2]]
+  choice = answer_choice.choose(
+    scores.reshape(single), keys.reshape(single), by
+  )
+  places = choice.places.reshape(*texts.shape[:2], 1)
+  return np.take_along_axis(texts, places, axis=-1)[..., 0]
+
+
+def _unread_share(
+  scores: np.ndarray, choice: answer_choice.Choice
+) -> np.ndarray:
+  """Returns the share of the other blocks than the shown ones, float32 [B]."""
+  compared = answer_choice.softmax(scores)
+  shown = np.take_along_axis(compared, choice.columns, axis=1) * choice.exists
+  return np.maximum(1.0 - shown.sum(axis=1), 0.0)
+
+
+def _finite(scores: np.ndarray) -> np.ndarray:
+  """Replaces -inf, the score of no block, by 0: the reader would make NaN."""
+  return np.where(np.isfinite(scores), scores, 0.0).astype(np.float32)

@@ -1,0 +1,124 @@
+"""A model with its corpus: questions, searches and masked sentences."""
+
+import dataclasses
+import functools
+import os
+from typing import Any, NamedTuple, Optional
+
+from realm_tf import errors
+from realm_tf.qa import answer as answer_lib
+from realm_tf.qa import answerer as answerer_lib
+from realm_tf.qa import loading
+from realm_tf.qa import masked_sentence
+from realm_tf.run import manifests
+from realm_tf.run import recipe_result
+
+
+class Found(NamedTuple):
+  """A block that a search found, and its retrieval score."""
+
+  block_id: int
+  title: str
+  text: str
+  score: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Bundle:
+  """A model that answers, searches and completes.
+
+  Attributes:
+    answerer: Answers questions; may lack a reader.
+    pretrained_dir: Model directory that completes masked sentences.
+  """
+
+  answerer: answerer_lib.Answerer
+  model_dir: str
+  corpus_dir: str
+  pretrained_dir: str
+
+  def ask(
+    self, question: str, top_k: Optional[int] = None
+  ) -> answer_lib.Answer:
+    """Answers one question; for many questions, `answer` is faster."""
+    return self.answer([question], top_k)[0]
+
+  def answer(
+    self, questions: list[str], top_k: Optional[int] = None
+  ) -> list[answer_lib.Answer]:
+    """Answers questions; `top_k` limits the evidence of each."""
+    loading.require_reader(self.answerer.reader, self.model_dir)
+    return self.answerer.answer(questions, top_k)
+
+  def search(self, text: str, k: int = 5) -> list[Found]:
+    """Returns the `k` best blocks for a text, best first."""
+    table = self.answerer.table
+    hits = self.answerer.retriever.retrieve(self.answerer.queries([text]), k)
+    pairs = zip(hits.block_ids[0].tolist(), hits.scores[0].tolist())
+    pairs = [(block, score) for block, score in pairs if block >= 0][:k]
+    ids = [block for block, _ in pairs]
+    titles, texts = table.titles(ids), table.texts(ids)
+    return [
+      Found(block, title, text, score)
+      for (block, score), title, text in zip(pairs, titles, texts, strict=True)
+    ]
+
+  def complete(self, sentence: str) -> dict[str, Any]:
+    """Fills the [MASK]s of a sentence, with and without retrieval."""
+    return self._completer.complete(sentence)
+
+  @functools.cached_property
+  def _completer(self) -> masked_sentence.Completer:
+    return masked_sentence.load(self.pretrained_dir, self.corpus_dir)
+
+
+def load(
+  directory: str,
+  corpus_dir: Optional[str] = None,
+  index_dir: Optional[str] = None,
+  *,
+  pretrained_dir: Optional[str] = None,
+  **choices: Any,
+) -> Bundle:
+  """Opens the RUN_DIR of a recipe, or a model directory with its corpus.
+
+  Args:
+    corpus_dir: By default as in RUN_DIR/realm.json, or the directory `corpus`
+      in the model directory or next to it.
+    index_dir: An index version; by default the model's newest.
+    pretrained_dir: Model directory for `complete`; by default the model's.
+    choices: Fields of `loading.Choices`, such as num_read=3.
+
+  Raises:
+    UserError: A part is missing, or parts do not belong together.
+  """
+  parts = {
+    'corpus_dir': corpus_dir,
+    'index_dir': index_dir,
+    'pretrained_dir': pretrained_dir,
+    **choices,
+  }
+  given = {name: value for name, value in parts.items() if value is not None}
+  found = recipe_result.read(directory, given) | given
+  model_dir = found.pop('model_dir', directory)
+  corpus_dir = found.pop('corpus_dir', None) or _corpus_of(model_dir)
+  index_dir = found.pop('index_dir', None)
+  pretrained_dir = found.pop('pretrained_dir', model_dir)
+  for name in ('best_effort', 'examples'):  # For the page of bin.serve.
+    found.pop(name, None)
+  answerer = loading.load_answerer(
+    model_dir, corpus_dir, index_dir, loading.Choices(**found)
+  )
+  return Bundle(answerer, model_dir, corpus_dir, pretrained_dir)
+
+
+def _corpus_of(model_dir: str) -> str:
+  """Returns the corpus in a model directory or next to it."""
+  for folder in (model_dir, os.path.dirname(model_dir.rstrip('/'))):
+    path = os.path.join(folder, 'corpus')
+    if manifests.is_complete(path):
+      return path
+  raise errors.UserError(
+    f'{model_dir} must have a {recipe_result.NAME}, or a directory `corpus` in '
+    'it or next to it. Found neither. Give corpus_dir, from bin.make_blocks.'
+  )

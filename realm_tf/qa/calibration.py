@@ -1,0 +1,152 @@
+"""Scores of an answer -> the probability that it is right.
+
+Two log-odds and a share tell how sure reader and retriever are. The product of
+their probabilities is raw. A logistic regression of them is calibrated: fitted
+on development questions (`evaluation.calibrating`), and stored in the model
+directory. `xp` is as in `answer_choice`.
+"""
+
+import os
+from types import ModuleType
+from typing import Any, NamedTuple, Optional
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.qa import answer_choice
+from realm_tf.run import json_files
+from realm_tf.run import json_shapes
+
+NAME = 'calibration.json'
+# Log-odds; its probabilities are within 1e-6 of 0 and 1.
+_MOST = np.float32(14)
+_ADVICE = 'Write it again with bin.calibrate.'
+
+
+class Signals(NamedTuple):
+  """How sure an answer is, [B] each.
+
+  Attributes:
+    text: Log-odds of the answer's text against the other spans read.
+    null: Log-odds of null spans against spans; the least without null spans.
+    unread_share: Share of the blocks compared but not read, in the softmax of
+      f(x,z). Its log-odds tell less: all small shares are alike.
+  """
+
+  text: Any
+  null: Any
+  unread_share: Any
+
+
+class Setting(NamedTuple):
+  """Choices that change the scores; each has a calibration of its own."""
+
+  retriever: str
+  sparse_weight: float
+  num_read: int
+  answer_by: str
+
+
+class Calibration(NamedTuple):
+  """A logistic regression of `Signals`, and the threshold of refusing.
+
+  Attributes:
+    text: Coefficient of `Signals.text`; so are `null` and `unread_share`.
+    threshold: An answer that is less probable is refused.
+  """
+
+  intercept: float
+  text: float
+  null: float
+  unread_share: float
+  threshold: float
+
+
+_FIELDS = {
+  **dict.fromkeys(Calibration._fields, json_shapes.NUMBER),
+  'setting': json_shapes.OBJECT,
+}
+
+
+def signals(
+  choice: answer_choice.Choice,
+  spans: answer_choice.Spans,
+  unread: Any,
+  xp: ModuleType = np,
+) -> Signals:
+  """Returns the signals; any numbers for a question without a span.
+
+  Args:
+    unread: Share of the blocks not read in the softmax of f(x,z), [B].
+  """
+  everything, nulls = (
+    answer_choice.log_sum_exp(each, xp)
+    for each in (spans.log_normalizers, spans.log_nulls)
+  )  # [B] each.
+  exists = everything > answer_choice.NOTHING
+  everything = xp.where(exists, everything, np.float32(0))
+  share = xp.exp(xp.where(exists, choice.log_sums, -_MOST) - everything)
+  return Signals(
+    _log_odds(share, xp),
+    xp.clip(nulls - everything, -_MOST, _MOST),
+    xp.clip(unread, np.float32(0), np.float32(1)),
+  )
+
+
+def probability(
+  given: Signals, calibration: Optional[Calibration], xp: ModuleType = np
+) -> Any:
+  """Returns the probability that each answer is right, [B]."""
+  if calibration is None:
+    return (
+      _sigmoid(given.text, xp)
+      * _sigmoid(-given.null, xp)
+      * (1 - given.unread_share)
+    )
+  return _sigmoid(
+    calibration.intercept
+    + calibration.text * given.text
+    + calibration.null * given.null
+    + calibration.unread_share * given.unread_share,
+    xp,
+  )
+
+
+def write(calibration: Calibration, setting: Setting, model_dir: str) -> None:
+  """Writes calibration.json; `read` returns it for the same setting."""
+  value = {**calibration._asdict(), 'setting': setting._asdict()}
+  json_files.write(os.path.join(model_dir, NAME), value)
+
+
+def read(model_dir: str, setting: Setting) -> Optional[Calibration]:
+  """Returns the calibration in a model directory.
+
+  None without one, or if it is of another setting.
+
+  Raises:
+    UserError: The file is damaged.
+  """
+  path = os.path.join(model_dir, NAME)
+  if not tf.io.gfile.exists(path):
+    return None
+  found = json_files.read_object(path, _ADVICE)
+  json_shapes.check(found, _FIELDS, path, _ADVICE)
+  made_for = found['setting']
+  if made_for != setting._asdict():
+    logging.info(
+      '%s is for %s, not for %s: probabilities are not calibrated, and nothing '
+      'is refused.',
+      *(path, made_for, setting._asdict()),
+    )
+    return None
+  return Calibration(*(float(found[name]) for name in Calibration._fields))
+
+
+def _log_odds(share: Any, xp: ModuleType) -> Any:
+  share = xp.clip(share, np.float32(1e-6), np.float32(1 - 1e-6))
+  return xp.log(share) - xp.log1p(-share)
+
+
+def _sigmoid(values: Any, xp: ModuleType) -> Any:
+  return 1 / (1 + xp.exp(-values))

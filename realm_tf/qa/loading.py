@@ -1,0 +1,263 @@
+"""A model directory, an index and a corpus -> an answerer."""
+
+from collections.abc import Callable, Sequence
+import dataclasses
+from typing import NamedTuple, Optional, TypeVar
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.config import names
+from realm_tf.data import block_table
+from realm_tf.index import model_files
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.model import precision
+from realm_tf.model import realm_model
+from realm_tf.qa import answerer as answerer_lib
+from realm_tf.qa import calibration
+from realm_tf.qa import reading
+from realm_tf.retrieval import bm25
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrievers
+from realm_tf.text import wordpiece
+
+SparseBuilder = Callable[[block_table.BlockTable], bm25.Bm25Retriever]
+
+_Reader = TypeVar('_Reader')
+
+
+class Choices(NamedTuple):
+  """Settings of an answerer; None takes the value of the model's config.
+
+  Attributes:
+    answer_by: 'span' or 'text'.
+    reader_dir: Another model directory: its reader, with its own config, reads
+      the blocks (Table 2).
+    sparse_weight: Factor of BM25's scores in the sum with the embeddings'
+      scores; with 0 no BM25 is built.
+    read_dtype: Dtype of the reader's matmuls: 'float32', 'bfloat16' or 'auto'.
+    retriever: A name in `retrievers`.
+    threshold: Least probability of an answer that is not refused; None takes
+      the calibration's, or refuses nothing.
+  """
+
+  num_read: Optional[int] = None
+  answer_by: Optional[str] = None
+  reader_dir: Optional[str] = None
+  sparse_weight: float = 0.0
+  read_dtype: str = 'auto'
+  retriever: str = names.MODEL
+  threshold: Optional[float] = None
+
+
+DEFAULT_CHOICES = Choices()
+
+
+def load(
+  model_dir: str, corpus_dir: str, index_dir: Optional[str] = None
+) -> model_files.OpenModel:
+  """Opens the newest parameters with an index of the corpus.
+
+  Opens the EMBEDDER part, and SPAN and PATH if the model has them. Raises
+  UserError if a part is missing or damaged, or parts do not belong together.
+
+  Args:
+    index_dir: An index version, or a directory of versions; by default the
+      model directory's newest.
+  """
+  return model_files.open_model(
+    model_dir,
+    [realm_model.EMBEDDER],
+    optional=[realm_model.SPAN, realm_model.PATH],
+    table=block_table.BlockTable.open(corpus_dir),
+  ).with_index(index_dir)
+
+
+def load_answerer(
+  model_dir: str,
+  corpus_dir: str,
+  index_dir: Optional[str] = None,
+  choices: Choices = DEFAULT_CHOICES,
+) -> answerer_lib.Answerer:
+  """Makes an answerer of the model that `load` opens; it may lack a reader."""
+  return answerer_of(load(model_dir, corpus_dir, index_dir), choices)
+
+
+def answerer_of(
+  loaded: model_files.OpenModel,
+  choices: Choices = DEFAULT_CHOICES,
+  build_sparse: SparseBuilder = bm25.over_table,
+) -> answerer_lib.Answerer:
+  """Returns an answerer; calls `build_sparse` if `choices` weight BM25."""
+  weights = [choices.sparse_weight]
+  return answerers_of(loaded, choices, weights, build_sparse)[0]
+
+
+def answerers_of(
+  loaded: model_files.OpenModel,
+  choices: Choices,
+  sparse_weights: Sequence[float],
+  build_sparse: SparseBuilder = bm25.over_table,
+) -> list[answerer_lib.Answerer]:
+  """Returns an answerer for each weight of BM25, the others in `choices` alike.
+
+  Several answerers share search and reading.
+  """
+  model, finetuning = choose_reader(loaded, choices)
+  shares = len(sparse_weights) > 1
+  retriever: retriever_lib.Retriever = retriever_lib.InBatches(
+    retrievers.open(choices.retriever, loaded.table, loaded),
+    finetuning.eval_batch_size,
+    filled=choices.retriever not in names.BY_WORDS,
+  )
+  if shares:
+    retriever = retriever_lib.Kept(retriever)
+  reader = None
+  if model:
+    score = reading.fastest_score(
+      model, choices.read_dtype, loaded.config.index.embed_backend
+    )
+    reader = reading.PairReader(
+      reading.KeptScore(score) if shares else score,
+      model.config.max_span_width,
+      loaded.tokenizer.special_ids,
+      finetuning,
+    )
+  answerer = answerer_lib.Answerer(
+    loaded.tokenizer,
+    loaded.table,
+    retriever,
+    reader,
+    loaded.config.lengths,
+    finetuning,
+  )
+  sparse = build_sparse(loaded.table) if any(sparse_weights) else None
+  return [
+    _at_weight(answerer, loaded, choices._replace(sparse_weight=weight), sparse)
+    for weight in sparse_weights
+  ]
+
+
+def _at_weight(
+  answerer: answerer_lib.Answerer,
+  loaded: model_files.OpenModel,
+  choices: Choices,
+  sparse: Optional[retriever_lib.Retriever],
+) -> answerer_lib.Answerer:
+  """Returns the answerer with the weight of BM25, and its calibration."""
+  found = calibration_of(loaded, choices, answerer.finetuning)
+  threshold = threshold_of(found, choices)
+  result = dataclasses.replace(answerer, calibration=found, threshold=threshold)
+  if sparse and choices.sparse_weight:
+    return with_sparse(result, sparse, choices.sparse_weight)
+  return result
+
+
+def calibration_of(
+  loaded: model_files.OpenModel,
+  choices: Choices,
+  finetuning: config_lib.FinetuningConfig,
+) -> Optional[calibration.Calibration]:
+  """Returns the model's calibration; None with another model's reader."""
+  if choices.reader_dir:
+    return None
+  return calibration.read(loaded.path, setting_of(choices, finetuning))
+
+
+def setting_of(
+  choices: Choices, finetuning: config_lib.FinetuningConfig
+) -> calibration.Setting:
+  """Returns the setting that a calibration is for."""
+  return calibration.Setting(
+    choices.retriever,
+    choices.sparse_weight,
+    finetuning.num_read,
+    finetuning.answer_by,
+  )
+
+
+def threshold_of(
+  found: Optional[calibration.Calibration], choices: Choices
+) -> float:
+  """Returns the least probability of an answer that is not refused."""
+  if choices.threshold is not None:
+    return choices.threshold
+  return found.threshold if found else 0.0
+
+
+def with_sparse(
+  answerer: answerer_lib.Answerer,
+  sparse: retriever_lib.Retriever,
+  weight: float,
+) -> answerer_lib.Answerer:
+  """Adds `weight` times BM25's scores to the scores of the search."""
+  hybrid = retriever_lib.Hybrid(answerer.retriever, sparse, weight=weight)
+  size = answerer.finetuning.eval_batch_size  # Bounds the memory of the sums.
+  retriever = retriever_lib.InBatches(hybrid, size, filled=False)
+  return dataclasses.replace(answerer, retriever=retriever)
+
+
+def choose_reader(
+  loaded: model_files.OpenModel, choices: Choices
+) -> tuple[Optional[realm_model.RealmModel], config_lib.FinetuningConfig]:
+  """Returns the model that reads, or None, and its config."""
+  model = loaded.model if realm_model.SPAN in loaded.parts else None
+  finetuning = loaded.config.finetuning
+  if choices.reader_dir:
+    reader = model_files.open_model(
+      choices.reader_dir,
+      [realm_model.SPAN],
+      table=loaded.table,
+      flag='--reader_dir',
+    )
+    model, finetuning = reader.model, reader.config.finetuning
+  if choices.num_read:
+    finetuning = dataclasses.replace(
+      finetuning,
+      num_read=choices.num_read,
+      num_searched=max(choices.num_read, finetuning.num_searched),
+    )
+  if choices.answer_by:
+    finetuning = dataclasses.replace(finetuning, answer_by=choices.answer_by)
+  return model, finetuning
+
+
+def require_reader(reader: Optional[_Reader], model_dir: str) -> _Reader:
+  """Returns a span reader; UserError if there is none."""
+  if reader is None:
+    raise errors.UserError(
+      '--model_dir must hold a model that reads answers. Found none in '
+      f'{model_dir}. Make one with bin.finetune, or give a --reader_dir.'
+    )
+  return reader
+
+
+def over_model(
+  model: realm_model.RealmModel,
+  search: searcher_lib.Searcher,
+  table: block_table.BlockTable,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  config: config_lib.ExperimentConfig,
+) -> answerer_lib.Answerer:
+  """Returns the answerer of a model in memory, such as one in training.
+
+  Each call uses the current variables of the EMBEDDER and SPAN parts.
+  """
+  special_ids = tokenizer.special_ids
+  return answerer_lib.Answerer(
+    tokenizer,
+    table,
+    retriever_lib.InBatches(
+      retrievers.over_model(
+        model, search, config.lengths.query_tokens, special_ids
+      ),
+      config.finetuning.eval_batch_size,
+    ),
+    reading.PairReader(
+      reading.tensorflow_score(model, precision.choose('auto')),
+      model.config.max_span_width,
+      special_ids,
+      config.finetuning,
+    ),
+    config.lengths,
+    config.finetuning,
+  )

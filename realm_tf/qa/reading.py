@@ -1,0 +1,187 @@
+"""A model's span reader as a function of arrays."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.data import joining
+from realm_tf.index import embedding
+from realm_tf.model import exclusion
+from realm_tf.model import lean_encoder
+from realm_tf.model import precision
+from realm_tf.model import realm_model
+from realm_tf.model import span_reader
+
+# Wordpieces per batch: enough for efficient matmuls, few enough that the pairs
+# have about the same length.
+_GROUP_TOKENS = 4096
+_MOST_KEPT_BYTES = 1 << 28
+
+
+# (tokens of pairs int32 [n, L], Lz) -> scores of spans, float32 [n, Lz, W], and
+# of null spans, [n].
+Score = Callable[[dict[str, np.ndarray], int], span_reader.Scores]
+
+
+def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
+  """Returns the span reader as one graph of all sizes: no question retraces it.
+
+  Each call uses the current variables; `dtype` is for the encoder's matmuls.
+  """
+  encode = None
+  if dtype != 'float32':
+    encode = lean_encoder.LeanEncoder(
+      model.span_reader.encoder, model.config.reader_bert, dtype
+    )
+  spec = tf.TensorSpec([None, 1, None], tf.int32)
+  score = tf.function(
+    lambda ids, mask, types, body_length: model.span_reader(
+      dict(zip(joining.NAMES, (ids, mask, types))), body_length, encode=encode
+    ),
+    input_signature=[spec, spec, spec, tf.TensorSpec([], tf.int32)],
+  )
+
+  def score_pairs(
+    tokens: dict[str, np.ndarray], body_length: int
+  ) -> span_reader.Scores:
+    arrays = [tokens[name][:, None] for name in joining.NAMES]
+    scores = score(*arrays, body_length)
+    return span_reader.Scores(*(each[:, 0].numpy() for each in scores))
+
+  return score_pairs
+
+
+def fastest_score(
+  model: realm_model.RealmModel, dtype: str, backend: str
+) -> Score:
+  """Returns the span reader in TensorFlow or OpenVINO.
+
+  Args:
+    dtype: 'float32', 'bfloat16' or 'auto': bfloat16 if hardware multiplies it.
+    backend: `IndexConfig.embed_backend`.
+  """
+  dtype = precision.choose(dtype)
+  if embedding.choose_backend(backend) != 'openvino':
+    return tensorflow_score(model, dtype)
+  from realm_tf.model import openvino_encoder  # Needs an optional library.
+
+  return openvino_encoder.OpenvinoReader(
+    model.span_reader, model.config.reader_bert, dtype
+  )
+
+
+class KeptScore:
+  """Keeps the scores of pairs, because several systems read the same pair."""
+
+  def __init__(self, score: Score):
+    self._score = score
+    self._kept: dict[bytes, span_reader.Scores] = {}  # By wordpieces.
+    self._num_bytes = 0
+
+  def __call__(
+    self, tokens: dict[str, np.ndarray], body_length: int
+  ) -> span_reader.Scores:
+    lengths = tokens['input_mask'].sum(axis=1)
+    ids = zip(tokens['input_word_ids'], lengths, strict=True)
+    keys = [row[:length].tobytes() for row, length in ids]
+    if self._num_bytes > _MOST_KEPT_BYTES:
+      self._kept.clear()
+      self._num_bytes = 0
+    new = [row for row, key in enumerate(keys) if key not in self._kept]
+    if new:
+      some = {name: each[new] for name, each in tokens.items()}
+      num_body = some['input_type_ids'].sum(axis=1) - 1
+      for row, length, spans, null in zip(
+        new, num_body, *self._score(some, body_length), strict=True
+      ):
+        kept = span_reader.Scores(spans[:length].copy(), null)
+        self._kept[keys[row]] = kept
+        self._num_bytes += kept.spans.nbytes
+    found = [self._kept[key] for key in keys]
+    shape = len(keys), body_length, found[0].spans.shape[1]
+    result = np.full(shape, exclusion.NO_SCORE, np.float32)
+    for row, scores in enumerate(found):
+      result[row, : len(scores.spans)] = scores.spans
+    return span_reader.Scores(result, np.array([each.null for each in found]))
+
+
+class PairReader:
+  """Reads (question, block) pairs; an `answerer.Reader`.
+
+  Batches hold pairs of similar length, which saves padding. Pairs without a
+  block are skipped.
+  """
+
+  def __init__(
+    self,
+    score: Score,
+    max_width: int,
+    special_ids: tuple[int, int],
+    config: config_lib.FinetuningConfig,
+  ):
+    self._score = score
+    self._max_width = max_width
+    # Run eagerly, the many small operations take longer than the encoder.
+    ids, blocks = (tf.TensorSpec([None] * rank, tf.int32) for rank in (2, 3))
+    self._pack_pairs = tf.function(
+      lambda questions, bodies, titles: joining.pack_pairs(
+        questions,
+        bodies,
+        *special_ids,
+        config.joint_tokens,
+        titles if config.read_titles else None,
+      ),
+      input_signature=[ids, blocks, blocks],
+      autograph=False,
+    )
+
+  def __call__(
+    self,
+    question_ids: np.ndarray,
+    title_ids: np.ndarray,
+    body_ids: np.ndarray,
+    retrieval_scores: np.ndarray,
+  ) -> span_reader.Scores:
+    shape = *body_ids.shape, self._max_width  # B, K, Lz, W
+    tokens = self._pack(question_ids, title_ids, body_ids)
+    # The body's wordpieces: the second segment without its [SEP].
+    num_body = tokens['input_type_ids'].sum(axis=1) - 1
+    spans, null = (
+      np.full([len(num_body), *rest], exclusion.NO_SCORE, np.float32)
+      for rest in (shape[2:], [])
+    )
+    for rows, length in _groups(tokens['input_mask'].sum(axis=1), num_body):
+      some = {name: ids[rows, :length] for name, ids in tokens.items()}
+      longest = num_body[rows].max()
+      spans[rows, :longest], null[rows] = self._score(some, longest)
+    return span_reader.Scores(
+      spans.reshape(shape) + retrieval_scores[:, :, None, None],
+      null.reshape(shape[:2]) + retrieval_scores,
+    )
+
+  def _pack(
+    self, question_ids: np.ndarray, title_ids: np.ndarray, body_ids: np.ndarray
+  ) -> dict[str, np.ndarray]:
+    """Returns BERT's input of all pairs, int32 [B * K, L] each."""
+    joint = self._pack_pairs(
+      *(tf.constant(ids) for ids in (question_ids, body_ids, title_ids))
+    )
+    return {
+      name: array.numpy().reshape(-1, array.shape[-1])
+      for name, array in joint.items()
+    }
+
+
+def _groups(
+  lengths: np.ndarray, num_body: np.ndarray
+) -> Iterator[tuple[np.ndarray, int]]:
+  """Yields rows of a batch and their largest length, longest pairs first."""
+  rows = np.flatnonzero(num_body > 0)
+  rows = rows[np.argsort(-lengths[rows], kind='stable')]
+  while rows.size:
+    length = int(lengths[rows[0]])
+    number = max(1, _GROUP_TOKENS // length)
+    yield rows[:number], length
+    rows = rows[number:]

@@ -1,0 +1,246 @@
+"""Directories that are complete once manifest.json exists, written last.
+
+The manifest has the size and SHA-256 of each file, and its own SHA-256. Readers
+need no lock, and no directory is renamed: object stores cannot. Opening
+compares sizes and hashes small files; `check` with `contents` hashes all files.
+
+Manifests may come from strangers: all fields are checked, and names that lead
+out of the directory are refused (`listed_files`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import itertools
+import json
+import os
+import threading
+import time
+from typing import Any, NamedTuple, Optional
+
+from absl import logging
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.run import json_files
+from realm_tf.run import json_shapes
+from realm_tf.run import listed_files
+
+NAME = 'manifest.json'
+# Files up to this size are hashed when a directory is opened, in some 10 ms
+# each. Readers check samples of larger files.
+SMALL_BYTES = 8 << 20
+_OWN_SHA256 = 'manifest_sha256'
+_CHUNK_BYTES = 1 << 20
+_PAUSE_SECS = 0.01  # At most 100 MB/s, a tenth of a core.
+_FILE = {'size': json_shapes.COUNT, 'sha256': json_shapes.SHA256}
+_FIELDS = {
+  'files': json_shapes.map_of(json_shapes.object_of(_FILE)),
+  _OWN_SHA256: json_shapes.SHA256,
+}
+
+
+class Kind(NamedTuple):
+  """A kind of directories with a manifest."""
+
+  what: str  # For errors, e.g. 'a corpus directory'.
+  made_by: str  # For errors, e.g. 'bin.make_blocks'.
+  # Further fields of the manifest; no other kind has the first one.
+  fields: Mapping[str, json_shapes.Shape]
+  files: Sequence[str] = ()  # Files that the manifest must list.
+
+
+ANY = Kind('a directory with a manifest', 'the job that wrote it', {})
+
+
+def is_complete(directory: str) -> bool:
+  """Returns whether `directory` has its manifest."""
+  return tf.io.gfile.exists(os.path.join(directory, NAME))
+
+
+def write(
+  directory: str,
+  files: Mapping[str, Mapping[str, Any]],
+  metadata: Mapping[str, Any],
+) -> dict[str, Any]:
+  """Completes a directory by writing its manifest; returns the manifest.
+
+  Args:
+    files: Path below `directory` -> result of `describe` or `describe_bytes`.
+    metadata: Further entries of the manifest.
+  """
+  manifest = json.loads(json.dumps({**metadata, 'files': files}))
+  manifest[_OWN_SHA256] = _own_sha256(manifest)
+  json_files.write(os.path.join(directory, NAME), manifest)
+  return manifest
+
+
+def read(directory: str, kind: Kind) -> dict[str, Any]:
+  """Returns the manifest of a directory; each file has 'size' and 'sha256'.
+
+  Raises:
+    UserError: The manifest is missing, changed, of another kind, or names a
+      file outside of the directory.
+  """
+  path = os.path.join(directory, NAME)
+  if not tf.io.gfile.exists(path):
+    raise errors.UserError(
+      f'{directory} must be {kind.what}. Found no {NAME} in it. Make one with '
+      f'{kind.made_by}.'
+    )
+  advice = f'Make {kind.what} again with {kind.made_by}.'
+  manifest = json_files.read_object(path, advice)
+  for name in (*itertools.islice(kind.fields, 1), 'files'):
+    if name not in manifest:
+      raise errors.UserError(
+        f'{directory} must be {kind.what}. Found no {name!r} in its {NAME}. '
+        f'Make one with {kind.made_by}.'
+      )
+  json_shapes.check(manifest, {**_FIELDS, **kind.fields}, path, advice)
+  if manifest[_OWN_SHA256] != _own_sha256(manifest):
+    raise errors.UserError(
+      f'{path} must be unchanged. Found another SHA-256 than its own. {advice}'
+    )
+  listed_files.check_names(directory, manifest['files'], NAME)
+  require_files(manifest, kind.files, path, advice)
+  return manifest
+
+
+def require_files(
+  manifest: Mapping[str, Any], names: Sequence[str], path: str, advice: str
+) -> None:
+  """Raises UserError if the manifest, from `path`, lacks a file."""
+  for name in names:
+    if name not in manifest['files']:
+      raise errors.UserError(
+        f"'files' in {path} must list {name}. Found no such name. {advice}"
+      )
+
+
+def check(directory: str, manifest: Mapping[str, Any], contents: bool) -> None:
+  """Compares the files of a directory with its manifest.
+
+  Args:
+    contents: Whether to compare the SHA-256 of large files too; sizes are
+      always compared.
+
+  Raises:
+    UserError: Names the first file that is missing, unreadable or changed.
+  """
+  for name, expected in manifest['files'].items():
+    is_read = contents or expected['size'] <= SMALL_BYTES
+    check_file(directory, name, expected, is_read)
+
+
+def check_file(
+  directory: str,
+  name: str,
+  expected: Mapping[str, Any],
+  contents: bool,
+  pause: Callable[[], None] = lambda: None,
+) -> None:
+  """Raises UserError unless a file fits its entry in the manifest.
+
+  Args:
+    contents: Whether to compare the SHA-256 too.
+    pause: Called after each MiB that is read.
+  """
+  path = os.path.join(directory, name)
+  try:
+    found = {'size': tf.io.gfile.stat(path).length}
+    if contents and found['size'] == expected['size']:
+      found = describe(path, pause)
+  except (tf.errors.OpError, OSError) as error:
+    raise errors.UserError(
+      f'{path} must be there: {NAME} lists it. Found: '
+      f'{getattr(error, "message", "") or error}. Make {directory} again.'
+    ) from error
+  if any(found[key] != expected[key] for key in found):
+    raise errors.UserError(
+      f'{path} must be unchanged, {expected}. Found {found}: it was changed, '
+      'or the disk is faulty. Copy it from elsewhere, or make '
+      f'{directory} again.'
+    )
+
+
+def check_in_background(
+  directory: str,
+  manifest: Mapping[str, Any],
+  pause: Callable[[], None] = lambda: time.sleep(_PAUSE_SECS),
+) -> Optional[threading.Thread]:
+  """Hashes the large files in a thread; returns None if there are none.
+
+  A server can thus answer at once. A changed file is logged as an error.
+
+  Args:
+    pause: Called after each MiB.
+  """
+  large = {
+    name: entry
+    for name, entry in manifest['files'].items()
+    if entry['size'] > SMALL_BYTES
+  }
+  if not large:
+    return None
+  thread = threading.Thread(
+    target=_check_large, args=[directory, large, pause], daemon=True
+  )
+  thread.start()
+  return thread
+
+
+def _check_large(
+  directory: str,
+  large: Mapping[str, Mapping[str, Any]],
+  pause: Callable[[], None],
+) -> None:
+  begun = time.monotonic()
+  try:
+    for name, entry in large.items():
+      check_file(directory, name, entry, contents=True, pause=pause)
+  except errors.UserError as error:
+    logging.error('A check in the background found damage: %s', error)
+    return
+  logging.info(
+    'The %d large files of %s are unchanged: %.1f GB, read in %.0f s.',
+    len(large),
+    directory,
+    sum(entry['size'] for entry in large.values()) / 1e9,
+    time.monotonic() - begun,
+  )
+
+
+def describe(
+  path: str, pause: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
+  """Returns size and SHA-256 of a file; calls `pause` after each MiB."""
+  digest, size = hashlib.sha256(), 0
+  with tf.io.gfile.GFile(path, 'rb') as file:
+    while chunk := file.read(_CHUNK_BYTES):
+      digest.update(chunk)
+      size += len(chunk)
+      pause()
+  return {'size': size, 'sha256': digest.hexdigest()}
+
+
+def describe_bytes(data: bytes) -> dict[str, Any]:
+  """Returns the result of `describe` for a file with `data`."""
+  return {'size': len(data), 'sha256': hashlib.sha256(data).hexdigest()}
+
+
+def describe_all(directory: str) -> dict[str, dict[str, Any]]:
+  """Returns the result of `describe` for each file's path below `directory`."""
+  paths = sorted(
+    os.path.join(folder, name)
+    for folder, _, names in tf.io.gfile.walk(directory)
+    for name in names
+  )
+  return {os.path.relpath(path, directory): describe(path) for path in paths}
+
+
+def _own_sha256(manifest: Mapping[str, Any]) -> str:
+  rest = {name: v for name, v in manifest.items() if name != _OWN_SHA256}
+  try:
+    text = json.dumps(rest, sort_keys=True)
+  except RecursionError:  # The parser allows a few more levels.
+    return ''
+  return hashlib.sha256(text.encode('utf-8')).hexdigest()

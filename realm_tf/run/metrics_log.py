@@ -1,0 +1,147 @@
+"""Writes and reads metrics.jsonl and other logs, one step per line."""
+
+from collections.abc import Mapping
+import json
+import math
+from typing import Any, NamedTuple
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf import input_files
+from realm_tf import json_text
+from realm_tf.run import json_shapes
+from realm_tf.run import layout
+
+STEP = 'step'
+_FIELDS = {STEP: json_shapes.COUNT}
+Row = dict[str, float]
+
+
+class Series(NamedTuple):
+  """One metric over the training."""
+
+  steps: np.ndarray  # Increasing, int64 [N].
+  values: np.ndarray  # NaN and infinities included, float64 [N].
+
+
+def append(path: str, step: int, metrics: Mapping[str, Any]) -> Row:
+  """Adds and returns a row of the finite metrics."""
+  numbers = {name: float(f'{float(x):.8g}') for name, x in metrics.items()}
+  finite = {name: x for name, x in numbers.items() if np.isfinite(x)}
+  with tf.io.gfile.GFile(path, 'a') as file:
+    file.write(json.dumps({STEP: step, **finite}) + '\n')
+  return finite
+
+
+def append_held_out(
+  run_dir: str, step: int, metrics: Mapping[str, float]
+) -> None:
+  """Adds a row to held_out_metrics.jsonl and to TensorBoard."""
+  logging.info('Held out, step %d: %s', step, metrics)
+  append(layout.held_out_file(run_dir), step, metrics)
+  writer = tf.summary.create_file_writer(layout.summary_dir(run_dir))
+  with writer.as_default(step=step):
+    for name, value in metrics.items():
+      tf.summary.scalar(name, value)
+  writer.close()
+
+
+def cut(path: str, step: int) -> None:
+  """Removes rows after `step`, and an incomplete last line."""
+  if not tf.io.gfile.exists(path):
+    return
+  lines = input_files.read(path).splitlines()
+  kept = [line for line in lines if _step_of(line) <= step]
+  with tf.io.gfile.GFile(path, 'wb') as file:
+    file.write(b''.join(line + b'\n' for line in kept))
+
+
+def values(path: str, metric: str) -> dict[int, float]:
+  """Returns step -> value of one metric; {} without a file."""
+  if not tf.io.gfile.exists(path):
+    return {}
+  rows = _rows(path)
+  return {int(row[STEP]): row[metric] for row in rows if metric in row}
+
+
+def read(path: str) -> list[Row]:
+  """Returns the rows, by an increasing int 'step'.
+
+  An incomplete last line is skipped: the file may be growing. If a resumed run
+  logged a step twice, the later row counts.
+
+  Raises:
+    UserError: There is no file or no row, or a line is damaged.
+  """
+  if not tf.io.gfile.exists(path):
+    raise errors.UserError(
+      f'A run directory must hold metrics.jsonl. Found no {path}. Give the '
+      '--run_dir of a training job that has logged.'
+    )
+  rows = _rows(path)
+  if not rows:
+    raise errors.UserError(
+      f'{path} must have at least one row. Found none: training logs the '
+      'first after `log_every_steps` steps. Wait for it.'
+    )
+  return rows
+
+
+def by_metric(rows: list[Row]) -> dict[str, Series]:
+  """Returns each metric's series, in the order of the first rows."""
+  names = dict.fromkeys(name for row in rows for name in row if name != STEP)
+  found = {}
+  for name in names:
+    having = [row for row in rows if name in row]
+    found[name] = Series(
+      np.array([row[STEP] for row in having], np.int64),
+      np.array([row[name] for row in having], np.float64),
+    )
+  return found
+
+
+def _rows(path: str) -> list[Row]:
+  lines = input_files.read(path).splitlines(keepends=True)
+  rows: list[Row] = []
+  for number, line in enumerate(lines, 1):
+    if not line.strip():
+      continue
+    try:
+      row = _parse(line, f'{path}:{number}')
+    except errors.UserError:
+      if number == len(lines) and not line.endswith(b'\n'):
+        break
+      raise
+    while rows and rows[-1][STEP] >= row[STEP]:
+      rows.pop()
+    rows.append(row)
+  return rows
+
+
+def _step_of(line: bytes) -> float:
+  try:
+    return _parse(line, '')[STEP]
+  except errors.UserError:  # A crash left half a line.
+    return float('inf')
+
+
+def _parse(line: bytes, where: str) -> Row:
+  advice = 'Fix or remove the line.'
+  fields = json_text.parse_object(line.rstrip(), where, advice)
+  json_shapes.check(fields, _FIELDS, where, advice)
+  numbers = {
+    name: _float(value)
+    for name, value in fields.items()
+    if type(value) in (int, float)  # isinstance takes a bool for an int.
+  }
+  return {**numbers, STEP: fields[STEP]}
+
+
+def _float(value: float) -> float:
+  try:
+    return float(value)
+  except OverflowError:  # An integer with hundreds of digits.
+    return math.inf if value > 0 else -math.inf

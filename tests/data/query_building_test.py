@@ -1,0 +1,200 @@
+"""Tests for realm_tf.data.query_building."""
+
+import random
+from typing import NamedTuple
+from unittest import mock
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import rules_tagger
+from realm_tf.corpus import sources
+from realm_tf.data import block_table
+from realm_tf.data import query_building
+from tests import fakes
+from tests import linear_time
+from tests import tiny
+
+_TOKENIZER = fakes.tokenizer(
+  'he lives in paris now . the rain is never warm there she was born may 1940 '
+  ', see ##s'
+)
+_TEXT = (
+  'He lives in Paris now. The rain is never warm there.\n'
+  'A heading\nShe was born in May 1940. See Paris.'
+)
+
+
+class _Sentence(NamedTuple):
+  text: str
+  spans: tuple[tuple[int, int], ...]
+  article_id: str = ''
+  title: str = ''
+
+
+class _Texts:
+  """A table with one article, found by any id."""
+
+  def __init__(self, texts=()):
+    self._texts = texts
+
+  def find_article(self, article_id):
+    del article_id
+    return np.arange(len(self._texts))
+
+  def find_title(self, title):
+    del title
+    return np.zeros(0, np.int64)
+
+  def texts(self, ids):
+    return [self._texts[i] for i in ids]
+
+
+_NO_TEXTS = _Texts()
+
+
+class QueryBuildingTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.articles = [
+      sources.Article('Rain', 'The rain is never warm.', 'a'),
+      sources.Article('Paris', _TEXT, 'b'),
+    ]
+
+  def _queries(self, tagger, table):
+    return list(
+      query_building.queries_from_articles(
+        self.articles, _TOKENIZER, tagger, table, counts_lib.Counts()
+      )
+    )
+
+  def _table(self):
+    directory = self.create_tempdir().full_path + '/corpus'
+    # The title Paris has 1 wordpiece, so bodies have at most 16 - 3 - 1 = 12:
+    # the first two sentences, of 6 and 7, do not share a block.
+    tiny.write_blocks(
+      tiny.cut(self.articles, _TOKENIZER, 16), directory, _TOKENIZER
+    )
+    return block_table.BlockTable.open(directory)
+
+  def test_salient_queries_have_spans_in_wordpieces(self):
+    queries = self._queries(rules_tagger.RulesTagger(), _NO_TEXTS)
+
+    # Dropped: the rain has no span, the heading no full stop, and 'See Paris.'
+    # only 3 wordpieces.
+    self.assertEqual(
+      [query.text for query in queries],
+      ['He lives in Paris now.', 'She was born in May 1940.'],
+    )
+    first, second = queries
+    self.assertEqual(
+      [_TOKENIZER.vocabulary[i] for i in first.ids],
+      ['he', 'lives', 'in', 'paris', 'now', '.'],
+    )
+    np.testing.assert_array_equal(first.spans, [[3, 4]])
+    # she was born in [may 1940] .
+    np.testing.assert_array_equal(second.spans, [[4, 6]])
+    self.assertEqual([query.own_block for query in queries], [-1, -1])
+
+  def test_counts_spans_by_kind_and_shows_some(self):
+    counts = counts_lib.Counts()
+    spans = [{(0, 3): 'words'}, {(0, 2): 'words', (12, 17): 'terms'}, {}, {}]
+    tagger = mock.Mock()
+    tagger.tag.side_effect = lambda texts: spans[: len(texts)] + [{}]
+    list(
+      query_building.queries_from_articles(
+        self.articles, _TOKENIZER, tagger, _NO_TEXTS, counts
+      )
+    )
+    self.assertEqual(counts.spans, {'words': 2, 'terms': 1})
+    self.assertEqual(
+      query_building.describe_spans(counts),
+      ' Spans: 2 words (The, He); 1 terms (Paris).',
+    )
+
+  def test_advises_if_few_sentences_have_a_span(self):
+    counts = counts_lib.Counts()
+    counts.keep('sentences', 34)
+    counts.drop('sentence without salient span', 34)
+    self.assertEqual(query_building.describe_spans(counts), '')
+    counts.drop('sentence without salient span', 1395)
+    self.assertRegex(
+      query_building.describe_spans(counts),
+      'Only 34 of 1,463 .* --tagger=rules.terms',
+    )
+
+  def test_without_tagger_all_sentences_stay(self):
+    queries = self._queries(None, _NO_TEXTS)
+    self.assertLen(queries, 4)
+    self.assertEqual(queries[0].spans.shape, (0, 2))
+
+  def test_own_block_holds_the_sentence(self):
+    table = self._table()
+    queries = self._queries(None, table)
+    texts = table.texts([query.own_block for query in queries])
+    for query, text in zip(queries, texts):
+      self.assertIn(query.text, text)
+    self.assertGreater(len({query.own_block for query in queries}), 2)
+
+  def test_own_block_is_in_the_same_article(self):
+    table = self._table()
+    sentence = 'The rain is never warm.'  # Only in article a.
+    for article_id, title, expected in (
+      ('a', '', [0]),
+      ('b', '', [-1]),
+      ('c', '', [-1]),
+      ('c', 'Rain', [0]),
+      ('b', 'Rain', [0]),
+      ('', 'Paris', [-1]),
+    ):
+      found = query_building.find_own_blocks(
+        [sentence], article_id, title, table
+      )
+      self.assertEqual(found, expected)
+
+  def test_finds_an_own_block_exactly_if_one_holds_the_sentence(self):
+    rng = random.Random(0)
+    for _ in range(200):
+      texts = [
+        ''.join(rng.choices('abc😀\ud800', k=rng.randint(0, 40)))
+        for _ in range(3)
+      ]
+      sentences = [
+        ''.join(rng.choices('abc😀', k=rng.randint(1, 12))) for _ in range(6)
+      ] + [text[i : i + 12] for text in texts for i in range(0, len(text), 5)]
+      rng.shuffle(sentences)
+      for sentence, row in zip(
+        sentences,
+        query_building.find_own_blocks(sentences, 'a', '', _Texts(texts)),
+        strict=True,
+      ):
+        if row >= 0:
+          self.assertIn(sentence, texts[row])
+        else:
+          self.assertFalse(any(sentence in text for text in texts))
+
+  def test_sentences_of_another_version_take_linear_time(self):
+    def find(text):
+      texts = [text[i : i + 1000] for i in range(0, len(text), 1000)]
+      sentences = [text[i : i + 60] + '#' for i in range(0, len(text), 200)]
+      query_building.find_own_blocks(sentences, 'a', '', _Texts(texts))
+
+    linear_time.check(find, linear_time.TEXTS['sentences'], 1000)
+
+  def test_keeps_known_spans_and_drops_parts_of_words(self):
+    sentences = [
+      _Sentence('He lives in Paris now.', ((12, 17),)),
+      _Sentence('He lives in Paris now.', ((13, 17), (0, 8))),
+    ]
+    first, second = query_building.queries_from_sentences(
+      sentences, _TOKENIZER, _NO_TEXTS
+    )
+    np.testing.assert_array_equal(first.spans, [[3, 4]])
+    # Characters 13 to 17 are 'aris': no wordpiece begins there.
+    np.testing.assert_array_equal(second.spans, [[0, 2]])
+    self.assertEqual(first.own_block, -1)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,168 @@
+"""Tests for realm_tf.exchange.hugging_face_export."""
+
+import dataclasses
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.config import config_files
+from realm_tf.data import joining
+from realm_tf.exchange import hugging_face
+from realm_tf.exchange import hugging_face_export
+from realm_tf.exchange import hugging_face_model
+from realm_tf.exchange import model_writing
+from realm_tf.index import model_directory
+from realm_tf.model import realm_model
+from realm_tf.model import weights
+from realm_tf.run import layout
+from realm_tf.run import versions
+from tests import tiny
+from tests.exchange import numpy_bert
+
+
+class HuggingFaceExportTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.exported = os.path.join(self.directory, 'exported')
+
+  def _model_dir(self, parts, **changes):
+    """Writes a random model; returns its directory and variables by name."""
+    corpus_dir = tiny.write_corpus(self.directory)
+    config = tiny.config()
+    model_config = realm_model.with_vocab_size(
+      config.model, tiny.TOKENIZER.vocab_size
+    )
+    embedder = config_lib.EmbedderConfig(embedding_size=4, **changes)
+    config = dataclasses.replace(
+      config, model=dataclasses.replace(model_config, embedder=embedder)
+    )
+    model = realm_model.RealmModel(config.model, parts)
+    rng = np.random.default_rng(0)
+    for variable in model.variables:
+      variable.assign(rng.normal(size=variable.shape))
+    model_dir = os.path.join(self.directory, 'model')
+    model_directory.create(model_dir, config, layout.vocab_file(corpus_dir))
+    versions.publish(
+      layout.params_root(model_dir),
+      0,
+      lambda path: weights.write(model.variables, layout.params_file(path)),
+      {},
+    )
+    return model_dir, weights.by_name(model.variables)
+
+  @parameterized.parameters('query', 'block', 'reader')
+  def test_round_trip_through_the_importer_is_exact(self, tower):
+    model_dir, variables = self._model_dir(
+      [realm_model.EMBEDDER, realm_model.SPAN]
+    )
+    left_out = hugging_face_export.export(model_dir, tower, self.exported)
+    found = hugging_face.read(self.exported)
+    arrays, report = found.arrays, found.report
+    self.assertEmpty(report.missing)
+    self.assertEmpty(report.left_over)
+    arrays.pop('shared_embedder/projection/kernel', None)
+    encoder = {n: v for n, v in variables.items() if n.startswith(tower + '_b')}
+    self.assertLen(encoder, 23)  # Embeddings 5, layer 16, pooler 2.
+    for name, variable in encoder.items():
+      ours = 'reader' + name.removeprefix(tower)
+      np.testing.assert_array_equal(arrays[ours], variable.numpy(), name)
+    # Only the span reader is omitted; the projection of [CLS] is 2_Dense.
+    self.assertEqual(
+      left_out,
+      sorted(n for n in variables if n.startswith('span_reader/'))
+      if tower == 'reader'
+      else [],
+    )
+    bert = found.model.reader_bert
+    self.assertEqual((bert.num_heads, bert.hidden_size), (2, 8))
+
+  def test_names_and_shapes_fit_bert_model(self):
+    model_dir, _ = self._model_dir([realm_model.EMBEDDER])
+    hugging_face_export.export(model_dir, 'query', self.exported)
+    exported = weights.read(self.exported + '/model.safetensors')
+    config = {
+      'hidden_size': 8,
+      'num_hidden_layers': 1,
+      'intermediate_size': 8,
+      'vocab_size': tiny.TOKENIZER.vocab_size,
+      'max_position_embeddings': 32,
+    }
+    expected = numpy_bert.random_weights(config, np.random.default_rng(0))
+    self.assertEqual(
+      {name: value.shape for name, value in exported.items()},
+      {name: value.shape for name, value in expected.items()},
+    )
+
+  def test_a_shared_tower_serves_queries_and_blocks(self):
+    model_dir, variables = self._model_dir(
+      [realm_model.EMBEDDER], shared_towers=True
+    )
+    hugging_face_export.export(model_dir, 'block', self.exported)
+    arrays = hugging_face.read(self.exported).arrays
+    name = 'shared_bert/word_embeddings/embeddings'
+    np.testing.assert_array_equal(arrays[name], variables[name].numpy())
+
+  def test_a_mean_embedder_is_complete(self):
+    model_dir, _ = self._model_dir(
+      [realm_model.EMBEDDER], head='mean', normalize=True
+    )
+    self.assertEmpty(
+      hugging_face_export.export(model_dir, 'query', self.exported)
+    )
+    embedder = hugging_face.read(self.exported).model.embedder
+    self.assertEqual((embedder.head, embedder.normalize), ('mean', True))
+
+  @parameterized.parameters(
+    {'head': 'max'},
+    {'head': 'first', 'normalize': True},
+    {'head': 'mean', 'dense': 'tanh', 'normalize': True},
+    {'head': 'first', 'dense': 'identity'},
+    {'head': 'cls'},  # Imported as 'first' with Dense, the same function.
+  )
+  def test_round_trip_keeps_the_embedder(self, **head):
+    model_dir, variables = self._model_dir(
+      [realm_model.EMBEDDER],
+      shared_towers=True,
+      query_prompt='5 6',
+      block_prompt='7',
+      **head,
+    )
+    hugging_face_export.export(model_dir, 'query', self.exported)
+    found = hugging_face_model.load(self.exported)
+    config = model_writing.fit_lengths(found, tiny.TOKENIZER).model
+    self.assertEqual(config.embedder.query_prompt, '5 6')
+    self.assertEqual(config.embedder.block_prompt, '7')
+    model = realm_model.RealmModel(config, [realm_model.EMBEDDER])
+    self.assertEmpty(model.load(found.arrays).missing)
+    before = realm_model.RealmModel(
+      config_files.read(model_dir).model, [realm_model.EMBEDDER]
+    )
+    before.load({name: value.numpy() for name, value in variables.items()})
+    tokens = joining.pack(
+      tf.constant([[7, 8, 9], [7, 0, 0]]), None, *tiny.SPECIAL_IDS, 5
+    )
+    np.testing.assert_allclose(
+      model.embed_blocks(tokens), before.embed_blocks(tokens), atol=1e-6
+    )
+
+  def test_the_releases_head_has_no_modules(self):
+    model_dir, _ = self._model_dir([realm_model.EMBEDDER], head='pooled')
+    left_out = hugging_face_export.export(model_dir, 'query', self.exported)
+    self.assertLen(left_out, 4)
+    self.assertFalse(os.path.exists(f'{self.exported}/modules.json'))
+    self.assertIn('query_embedder/layer_norm/beta', left_out)
+
+  def test_a_missing_encoder_is_named(self):
+    model_dir, _ = self._model_dir([realm_model.EMBEDDER])
+    with self.assertRaisesRegex(errors.UserError, '--tower=reader'):
+      hugging_face_export.export(model_dir, 'reader', self.exported)
+
+
+if __name__ == '__main__':
+  absltest.main()

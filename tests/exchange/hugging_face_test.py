@@ -1,0 +1,268 @@
+"""Tests for realm_tf.exchange.hugging_face."""
+
+import json
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.exchange import hugging_face
+from realm_tf.model import bert
+from realm_tf.model import realm_model
+from realm_tf.model import weights
+from tests.exchange import numpy_bert
+
+_CONFIG = {
+  'architectures': ['BertModel'],
+  'model_type': 'bert',
+  'hidden_act': 'gelu',
+  'hidden_size': 6,
+  'num_hidden_layers': 2,
+  'num_attention_heads': 2,
+  'intermediate_size': 10,
+  'vocab_size': 11,
+  'max_position_embeddings': 7,
+  'layer_norm_eps': 1e-12,
+}
+
+
+def _write_directory(directory, arrays, **changes):
+  with open(os.path.join(directory, 'config.json'), 'w') as file:
+    json.dump({**_CONFIG, **changes}, file)
+  weights.write(
+    [tf.Variable(value, name=name) for name, value in arrays.items()],
+    os.path.join(directory, 'model.safetensors'),
+  )
+
+
+class HuggingFaceTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.arrays = numpy_bert.random_weights(_CONFIG, np.random.default_rng(0))
+
+  def _encoder_output(self, tokens):
+    found = hugging_face.read(self.directory)
+    arrays = found.arrays
+    encoder = bert.build_encoder(found.model.reader_bert, 'reader_bert')
+    weights.assign(
+      encoder.variables,
+      {
+        name: value
+        for name, value in arrays.items()
+        if name.startswith('reader_bert/')
+      },
+    )
+    return encoder(tokens)
+
+  @parameterized.parameters('gelu', 'gelu_new')
+  def test_encoder_agrees_with_numpy(self, activation):
+    _write_directory(self.directory, self.arrays, hidden_act=activation)
+    ids = np.array([[2, 7, 3, 9, 3], [2, 5, 3, 0, 0]], np.int32)
+    types = np.array([[0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], np.int32)
+    mask = (ids != 0).astype(np.int32)
+    states, pooled = numpy_bert.forward(
+      self.arrays, {**_CONFIG, 'hidden_act': activation}, ids, mask, types
+    )
+
+    outputs = self._encoder_output(
+      {'input_word_ids': ids, 'input_mask': mask, 'input_type_ids': types}
+    )
+
+    real = mask.astype(bool)
+    np.testing.assert_allclose(
+      outputs['sequence_output'].numpy()[real], states[real], atol=2e-5
+    )
+    np.testing.assert_allclose(outputs['pooled_output'], pooled, atol=2e-5)
+
+  @parameterized.parameters('bert.', '')
+  def test_a_plain_bert_fills_both_towers_and_the_reader(self, prefix):
+    _write_directory(
+      self.directory,
+      {prefix + name: value for name, value in self.arrays.items()},
+    )
+    found = hugging_face.read(self.directory)
+    model = realm_model.RealmModel(
+      found.model, [realm_model.EMBEDDER, realm_model.SPAN]
+    )
+    loaded = model.load(found.arrays)
+
+    self.assertEmpty(found.report.left_over)
+    self.assertEmpty(loaded.left_over)
+    # BERT lacks only the span reader's head.
+    self.assertEqual(
+      {name.split('/')[0] for name in loaded.missing}, {'span_reader'}
+    )
+    for encoder in (model.query_embedder.encoder, model.span_reader.encoder):
+      np.testing.assert_array_equal(
+        encoder.get_embedding_table(),
+        self.arrays['embeddings.word_embeddings.weight'],
+      )
+
+  def test_report_names_unused_weights(self):
+    arrays = {
+      name: value
+      for name, value in self.arrays.items()
+      if not name.startswith('pooler')
+    }
+    _write_directory(
+      self.directory, {**arrays, 'embeddings.position_ids': np.zeros(7)}
+    )
+    found = hugging_face.read(self.directory)
+    report = found.report
+    # No head reads the missing pooler, so zeros complete the model.
+    self.assertFalse(found.arrays['shared_bert/pooler_transform/kernel'].any())
+    self.assertEqual(report.left_over, ['embeddings.position_ids'])
+    self.assertEqual(
+      report.missing,
+      [
+        f'{tower}_bert/pooler_transform/{part}'
+        for tower in ('reader', 'shared')
+        for part in ('bias', 'kernel')
+      ],
+    )
+    self.assertEqual(report.used, sorted(arrays))
+
+  def test_old_names_of_layer_norms_are_read(self):
+    spelled = {
+      name.replace('LayerNorm.weight', 'LayerNorm.gamma').replace(
+        'LayerNorm.bias', 'LayerNorm.beta'
+      ): value
+      for name, value in self.arrays.items()
+    }
+    _write_directory(self.directory, spelled)
+    self.assertEmpty(hugging_face.read(self.directory).report.missing)
+
+  def test_a_plain_bert_searches_by_the_normalized_mean(self):
+    _write_directory(self.directory, self.arrays)
+    embedder = hugging_face.read(self.directory).model.embedder
+    self.assertEqual((embedder.head, embedder.normalize), ('mean', True))
+    self.assertEqual(embedder.embedding_size, 6)
+
+  @parameterized.parameters(
+    ({'position_embedding_type': 'relative_key'}, 'position_embedding_type'),
+    ({'is_decoder': True}, 'is_decoder'),
+    ({'add_cross_attention': True}, 'add_cross_attention'),
+    ({'pruned_heads': {'0': [1]}}, 'pruned_heads'),
+    ({'quantization_config': {'bits': 8}}, 'quantization_config'),
+    ({'hidden_act': ['gelu']}, 'hidden_act'),
+    ({'hidden_act': 'silu'}, "'hidden_act'.*'silu'"),
+    ({'hidden_size': '6'}, 'hidden_size'),
+    ({'hidden_size': 10**9}, 'hidden_size'),
+    ({'hidden_size': 10**400}, 'hidden_size'),
+    ({'hidden_size': -6}, 'hidden_size'),
+    ({'vocab_size': True}, 'vocab_size'),
+    ({'vocab_size': 12}, 'embedder_bert.vocab_size'),
+    ({'intermediate_size': 10**9}, 'intermediate_size'),
+    ({'num_hidden_layers': 10**9}, '2 layers, where it needs 1000000000'),
+    ({'num_hidden_layers': 3}, '2 layers, where it needs 3'),
+    ({'max_position_embeddings': 8}, 'max_positions'),
+    ({'layer_norm_eps': 'small'}, 'layer_norm_eps'),
+    ({'layer_norm_eps': 1e-5}, "'layer_norm_eps'.*1e-05"),
+    ({'architectures': 'BertModel'}, 'architectures'),
+    ({'model_type': None}, 'model_type'),
+    ({'model_type': 'roberta'}, "'model_type'.*'roberta'"),
+    ({'num_attention_heads': 4}, 'num_heads=4'),
+    ({'tie_word_embeddings': 1}, 'tie_word_embeddings'),
+  )
+  def test_refuses_unsupported_fields_by_name(self, changes, found):
+    _write_directory(self.directory, self.arrays, **changes)
+    with self.assertRaisesRegex(errors.UserError, found):
+      hugging_face.read(self.directory)
+
+  def _mlm(self, **more):
+    linear = self.arrays['pooler.dense.weight']
+    name = 'cls.predictions.transform'
+    return {
+      **{f'bert.{name}': value for name, value in self.arrays.items()},
+      f'{name}.dense.weight': linear,
+      f'{name}.dense.bias': linear[0],
+      f'{name}.LayerNorm.weight': linear[0],
+      f'{name}.LayerNorm.bias': linear[0],
+      **more,
+    }
+
+  def test_second_names_of_shared_weights_are_read(self):
+    bias = np.arange(11, dtype=np.float32)
+    arrays = self._mlm(**{'cls.predictions.decoder.bias': bias})
+    words = arrays.pop('bert.embeddings.word_embeddings.weight')
+    arrays['cls.predictions.decoder.weight'] = words
+    _write_directory(self.directory, arrays)
+    found = hugging_face.read(self.directory)
+    np.testing.assert_array_equal(
+      found.arrays['masked_lm/output_bias/bias'], bias
+    )
+    np.testing.assert_array_equal(
+      found.arrays['reader_bert/word_embeddings/embeddings'], words
+    )
+    self.assertEmpty(found.report.left_over)
+
+  @parameterized.parameters('weight', 'bias')
+  def test_a_head_without_shared_weights_is_refused(self, end):
+    bias = np.zeros(11, np.float32)
+    decoder = {
+      'weight': 1 + self.arrays['embeddings.word_embeddings.weight'],
+      'bias': 1 + bias,
+    }
+    arrays = self._mlm(
+      **{
+        'cls.predictions.bias': bias,
+        f'cls.predictions.decoder.{end}': decoder[end],
+      }
+    )
+    _write_directory(self.directory, arrays, tie_word_embeddings=False)
+    with self.assertRaisesRegex(errors.UserError, 'tie_word_embeddings'):
+      hugging_face.read(self.directory)
+
+  def test_the_masked_lm_head_of_an_embedder_is_ignored(self):
+    words = self.arrays['embeddings.word_embeddings.weight']
+    projection = np.ones([128, 6], np.float32)
+    arrays = {
+      **{f'realm.{name}': value for name, value in self.arrays.items()},
+      'cls.predictions.decoder.weight': 1 + words,
+      'cls.dense.weight': projection,
+      'cls.dense.bias': projection[:, 0],
+      'cls.LayerNorm.weight': projection[:, 0],
+      'cls.LayerNorm.bias': projection[:, 0],
+    }
+    _write_directory(
+      self.directory,
+      arrays,
+      architectures=['RealmEmbedder'],
+      model_type='realm',
+    )
+    found = hugging_face.read(self.directory).arrays
+    np.testing.assert_array_equal(
+      found['shared_bert/word_embeddings/embeddings'], words
+    )
+
+  def test_a_third_segment_is_dropped_and_one_segment_is_refused(self):
+    name = 'embeddings.token_type_embeddings.weight'
+    types = self.arrays[name]
+    _write_directory(self.directory, {**self.arrays, name: types.repeat(2, 0)})
+    found = hugging_face.read(self.directory)
+    self.assertLen(found.arrays['shared_bert/type_embeddings/embeddings'], 2)
+    _write_directory(self.directory, {**self.arrays, name: types[:1]})
+    found = hugging_face.read(self.directory)
+    model = realm_model.RealmModel(found.model, [realm_model.EMBEDDER])
+    with self.assertRaisesRegex(errors.UserError, r'must have shape \(2, 6\)'):
+      model.load(found.arrays)
+
+  @parameterized.parameters(np.nan, np.inf)
+  def test_weights_that_are_not_finite_are_refused(self, value):
+    name = 'encoder.layer.1.output.dense.bias'
+    self.arrays[name][2] = value
+    _write_directory(self.directory, self.arrays)
+    with self.assertRaisesRegex(errors.UserError, name):
+      hugging_face.read(self.directory)
+
+  def test_a_missing_config_is_named(self):
+    with self.assertRaisesRegex(errors.UserError, self.directory):
+      hugging_face.read(self.directory)
+
+
+if __name__ == '__main__':
+  absltest.main()

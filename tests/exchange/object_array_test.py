@@ -1,0 +1,116 @@
+"""Tests for realm_tf.exchange.object_array."""
+
+import builtins
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.exchange import object_array
+
+_HEADER = (
+  b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, "
+  b"'shape': (1,), }"
+).ljust(127) + b'\n'
+# A pickle that calls os.system('touch FILE'), and one that makes an array.
+_CALL = b'\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x04%s\x85R.'
+_RECONSTRUCT = (
+  b'\x80\x04cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85'
+  b'C\x01b\x87R'
+)
+
+
+def _array(texts):
+  array = np.empty(len(texts), object)
+  array[:] = texts
+  return array
+
+
+class ObjectArrayTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = os.path.join(self.create_tempdir().full_path, 'texts.npy')
+
+  def _write(self, data):
+    with open(self.path, 'wb') as file:
+      file.write(data)
+
+  def _assert_refused(self, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      list(object_array.read_texts(self.path))
+
+  @parameterized.parameters(1, 2, 999, 1000, 1001, 2500)
+  def test_reads_files_of_numpy(self, count):
+    # Texts of more than 255 bytes, more than 64 KiB, and 0 bytes.
+    texts = [(b'%d ' % i) * (i % 200) for i in range(count)]
+    texts[-1] = b'x' * 70_000
+    np.save(self.path, _array(texts), allow_pickle=True)
+    self.assertEqual(list(object_array.read_texts(self.path)), texts)
+
+  def test_a_repeated_text_is_read_twice(self):
+    text = b'the same object'  # NumPy writes the object once.
+    texts = [text, b'another', text, text]
+    np.save(self.path, _array(texts), allow_pickle=True)
+    self.assertEqual(list(object_array.read_texts(self.path)), texts)
+
+  def test_a_small_file_does_not_unfold_to_gigabytes(self):
+    text = b'x' * 1_000_000
+    np.save(self.path, _array([text] * 900), allow_pickle=True)
+    self._assert_refused('unfold to many times the file')
+
+  def test_a_shape_of_more_texts_than_bytes_is_refused(self):
+    np.save(self.path, _array([b'a', b'b']), allow_pickle=True)
+    with open(self.path, 'rb') as file:
+      data = file.read()
+    self._write(data.replace(b'(2,), }      ', b'(999999,), } '))
+    self._assert_refused('999999')
+
+  @parameterized.named_parameters(
+    ('a_function', _CALL % b'true', 'the name os'),
+    ('a_global', b'\x80\x02cposix\nsystem\n.', 'the name posix system'),
+    ('builtins', b'\x80\x04cbuiltins\neval\n.', 'the name builtins eval'),
+    ('an_instance', b'\x80\x02(ios\nsystem\n.', 'instruction INST'),
+    ('persistent', b'\x80\x02Pid\n.', 'instruction PERSID'),
+    ('a_dictionary', b'\x80\x02}.', 'instruction EMPTY_DICT'),
+    ('only_a_number', b'\x80\x02K\x01.', 'instruction STOP'),
+    ('only_an_array', _RECONSTRUCT + b'.', 'instruction STOP'),
+    ('a_call_in_the_list', b'\x80\x02](C\x01aR.', 'instruction REDUCE'),
+    ('two_lists', b'\x80\x02](C\x01ae]e.', 'instruction EMPTY_LIST'),
+    ('no_text', b'\x80\x02](K\x01e.', 'instruction BININT1'),
+    ('repeats_itself', b'\x80\x02]q\x00(h\x00e.', 'no text'),
+    ('nothing', b'', 'must be an array of texts'),
+    ('a_far_note', b'\x80\x02K\x01r\xff\xff\xff\xff.', 'skips others'),
+    ('a_huge_text', b'\x80\x04\x8e' + b'\xff' * 7 + b'\x7f', 'array of texts'),
+  )
+  def test_other_content_is_refused_and_never_run(self, program, message):
+    self._write(_HEADER + program)
+    reached = []
+    own = {name: getattr(builtins, name) for name in ('eval', 'exec')}
+    with (
+      absltest.mock.patch.object(os, 'system', reached.append),
+      absltest.mock.patch.multiple(
+        builtins, **{name: reached.append for name in own}
+      ),
+    ):
+      self._assert_refused(message)
+    self.assertEmpty(reached)
+
+  def test_objects_other_than_texts_are_refused(self):
+    np.save(self.path, _array([b'a', 'b']), allow_pickle=True)
+    self._assert_refused('the instruction')
+
+  def test_a_cut_off_file_is_refused(self):
+    np.save(self.path, _array([b'a' * 300, b'b' * 300]), allow_pickle=True)
+    with open(self.path, 'r+b') as file:
+      file.truncate(os.path.getsize(self.path) - 200)
+    self._assert_refused('Give the release.s blocks.tfr as --blocks')
+
+  def test_a_matrix_or_numbers_are_refused(self):
+    np.save(self.path, np.zeros([2, 2]))
+    self._assert_refused('<f8')
+
+
+if __name__ == '__main__':
+  absltest.main()

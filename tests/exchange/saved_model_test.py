@@ -1,0 +1,147 @@
+"""Tests for realm_tf.exchange.saved_model, in a process without realm_tf."""
+
+import os
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.exchange import saved_model
+from realm_tf.model import realm_model
+from realm_tf.qa import calibration
+from realm_tf.qa import loading
+from tests.exchange import loaded_answers
+from tests.serving import models
+
+_CASES = {
+  # Three questions at a time, so that a batch takes several turns.
+  'plain': {'eval_batch_size': 3},
+  'all_blocks': {
+    'read_titles': True,
+    'answer_by': 'text',
+    'num_read': 100,  # More than all blocks.
+    'num_searched': 100,
+    'null_spans': True,
+  },
+}
+_SETTING = calibration.Setting('model', 0.0, 100, 'text')  # `all_blocks`.
+_BATCHES = [[question] for question in models.QUESTIONS] + [
+  list(models.QUESTIONS),
+  list(models.QUESTIONS[:4]),
+  [],
+]
+
+
+class SavedModelTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    directory = tempfile.TemporaryDirectory()
+    cls.addClassCleanup(directory.cleanup)
+    corpus = models.write_corpus(directory.name)
+    cls.expected, requests = {}, []
+    for name, fields in _CASES.items():
+      config = models.config(**fields)
+      path = os.path.join(directory.name, name)
+      models.write_model(path, corpus, config)
+      if config.finetuning.null_spans:
+        fitted = calibration.Calibration(1.5, 0.3, -0.2, -0.1, threshold=0.78)
+        calibration.write(fitted, _SETTING, path)
+      saved = os.path.join(directory.name, f'{name}_saved', '1')
+      saved_model.export(loading.load(path, corpus), saved)
+      requests.append({'path': saved, 'batches': _BATCHES})
+      answerer = loading.load_answerer(path, corpus)
+      cls.expected[name] = answerer.answer(models.QUESTIONS)
+    results = models.run_alone(loaded_answers.__file__, requests)
+    cls.outputs = dict(zip(_CASES, results, strict=True))
+
+  def _check(self, expected, output, row):
+    """Compares row `row` of an output with an answer."""
+    self.assertEqual(output['answers'][row], expected.prediction)
+    numbers = [
+      output[name][row]
+      for name in ('scores', 'probabilities', 'null_probabilities')
+    ]
+    np.testing.assert_allclose(
+      numbers,
+      [expected.score, expected.probability, expected.null_probability],
+      rtol=1e-4,
+      atol=1e-5,
+    )
+    self.assertEqual(output['is_refused'][row], expected.is_refused)
+    exact = ('block_ids', 'titles', 'texts', 'starts', 'ends')
+    exact += ('evidence_answers',)
+    found = list(zip(*(output[name][row] for name in exact), strict=True))
+    self.assertEqual(
+      found,
+      [
+        (e.block_id, e.title, e.text, e.start, e.end, e.answer)
+        for e in expected.evidence
+      ],
+    )
+    for name, field in (
+      ('retrieval_probabilities', 'retrieval_probability'),
+      ('evidence_scores', 'score'),
+    ):
+      np.testing.assert_allclose(
+        output[name][row],
+        [getattr(e, field) for e in expected.evidence],
+        rtol=1e-4,
+        atol=1e-5,
+      )
+
+  @parameterized.parameters(*_CASES)
+  def test_agrees_with_the_answerer_one_by_one(self, case):
+    for answer, output in zip(self.expected[case], self.outputs[case]):
+      self._check(answer, output, 0)
+
+  @parameterized.parameters(*_CASES)
+  def test_batches_of_any_size_have_the_same_answers(self, case):
+    of_all, of_four, of_none = self.outputs[case][len(models.QUESTIONS) :]
+    for row, answer in enumerate(self.expected[case]):
+      self._check(answer, of_all, row)
+    for row in range(4):
+      self._check(self.expected[case][row], of_four, row)
+    self.assertEqual(of_none['answers'], [])
+    self.assertEqual(of_none['texts'], [])
+
+  def test_some_calibrated_answers_are_refused(self):
+    self.assertNotIn(True, [each.is_refused for each in self.expected['plain']])
+    refused = {each.is_refused for each in self.expected['all_blocks']}
+    self.assertEqual(refused, {True, False})
+    nulls = [e.signals.null for e in self.expected['all_blocks'] if e.signals]
+    self.assertGreater(min(nulls), -14)
+
+  def test_offsets_are_characters(self):
+    of_all = self.outputs['all_blocks'][len(models.QUESTIONS)]
+    texts = set()
+    for row in range(len(models.QUESTIONS)):
+      for text, start, end, answer in zip(
+        *(
+          of_all[name][row]
+          for name in ('texts', 'starts', 'ends', 'evidence_answers')
+        )
+      ):
+        self.assertEqual(text[start:end], answer)
+        self.assertNotEmpty(answer)
+        texts.add(text)
+    # All blocks are read, also blocks with characters of several bytes.
+    self.assertTrue(any('😀' in text for text in texts), texts)
+
+  def test_a_model_without_a_reader_is_refused(self):
+    directory = self.create_tempdir().full_path
+    corpus = models.write_corpus(directory)
+    path = models.write_model(
+      os.path.join(directory, 'model'),
+      corpus,
+      models.config(),
+      (realm_model.EMBEDDER,),
+    )
+    with self.assertRaisesRegex(errors.UserError, 'a model that reads'):
+      saved_model.export(loading.load(path, corpus), directory)
+
+
+if __name__ == '__main__':
+  absltest.main()

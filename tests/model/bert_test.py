@@ -1,0 +1,143 @@
+"""Tests for realm_tf.model.bert."""
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.model import bert
+from tests import tiny
+
+_CONFIG = tiny.bert(
+  vocab_size=20, intermediate_size=16, max_positions=12, initializer_range=0.5
+)
+
+
+def _dense(gradients):
+  return [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+
+class BertTest(tf.test.TestCase, parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    tf.random.set_seed(0)
+    self.encoder = bert.build_encoder(_CONFIG)
+
+  def test_building_creates_all_weights(self):
+    # Word, position, type: (20 + 12 + 2) * 8 and a LayerNorm of 16: 288. The
+    # layer: 4 * (8 * 8 + 8) + 2 * 16 + (8 * 16 + 16) + (16 * 8 + 8) = 600. The
+    # pooler has 8 * 8 + 8 = 72.
+    count = sum(int(tf.size(v)) for v in self.encoder.trainable_variables)
+    self.assertEqual(count, 288 + 600 + 72)
+
+  def test_padding_is_not_read(self):
+    states = self.encoder(tiny.tokens([[2, 7, 8, 3]]))
+    padded = self.encoder(tiny.tokens([[2, 7, 8, 3, 0, 0]]))
+    self.assertAllClose(
+      padded['sequence_output'][:, :4], states['sequence_output'], atol=1e-5
+    )
+    self.assertAllClose(
+      padded['pooled_output'], states['pooled_output'], atol=1e-5
+    )
+
+  def test_order_matters(self):
+    states = self.encoder(tiny.tokens([[2, 7, 8, 3], [2, 8, 7, 3]]))
+    self.assertNotAllClose(*states['pooled_output'])
+
+  def test_cls_only_gives_the_same_cls(self):
+    whole, short = (
+      bert.build_encoder(_CONFIG, cls_only=cls_only)
+      for cls_only in (False, True)
+    )
+    self.assertEqual(
+      [v.name for v in whole.variables], [v.name for v in short.variables]
+    )
+    short.set_weights(whole.get_weights())
+    tokens = tiny.tokens([[2, 7, 8, 3], [2, 9, 3, 0]])
+    values, gradients = [], []
+    for encoder in (whole, short):
+      with tf.GradientTape() as tape:
+        outputs = encoder(tokens)
+        cls = outputs['sequence_output'][:, 0]
+        loss = tf.reduce_sum(cls**3) + tf.reduce_sum(outputs['pooled_output'])
+      values.append(cls)
+      gradients.append(tape.gradient(loss, encoder.trainable_variables))
+    self.assertEqual(short(tokens)['sequence_output'].shape, [2, 1, 8])
+    self.assertAllClose(*values, rtol=1e-6, atol=1e-6)
+    for ours, expected in zip(*map(_dense, gradients), strict=True):
+      self.assertAllClose(ours, expected, rtol=1e-5, atol=1e-5)
+
+  def test_vocabulary_size_is_required(self):
+    with self.assertRaisesRegex(ValueError, 'vocab_size'):
+      bert.build_encoder(config_lib.BertConfig())
+
+  @parameterized.named_parameters(
+    # At 1: 1/2 (1 + tanh(sqrt(2/pi) (1 + 0.044715))) = 0.841192, and
+    # 1/2 (1 + erf(1 / sqrt(2))) = 0.841345.
+    ('as_released', 'gelu_tanh', 0.841192),
+    ('exact', 'gelu', 0.841345),
+  )
+  def test_activation(self, name, expected):
+    config = config_lib.BertConfig(activation=name)
+    self.assertAllClose(
+      bert.activation(config)(tf.constant(1.0)), expected, rtol=1e-6
+    )
+
+
+class MaskedLmHeadTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    tf.random.set_seed(0)
+    self.encoder = bert.build_encoder(_CONFIG)
+    self.head = bert.build_masked_lm_head(self.encoder, _CONFIG)
+    self.states = tf.random.normal([2, 6, 8])
+
+  def test_positions_agree_with_the_whole_sequence(self):
+    everywhere = self.head(
+      self.states, tf.tile(tf.range(6)[None, :], [2, 1])
+    )  # [B, L, V]
+    positions = tf.constant([[4, 1, 1], [0, 5, 2]])
+    self.assertAllClose(
+      self.head(self.states, positions),
+      tf.gather(everywhere, positions, batch_dims=1),
+      atol=1e-5,
+    )
+
+  def test_other_positions_do_not_matter(self):
+    positions = tf.constant([[4], [1]])
+    chosen = tf.one_hot([4, 1], 6)[:, :, None]  # [B, L, 1]
+    self.assertAllClose(
+      self.head(self.states * chosen, positions),
+      self.head(self.states, positions),
+    )
+
+  def test_head_is_tied_to_the_word_embeddings(self):
+    positions = tf.constant([[0], [0]])
+    before = self.head(self.states, positions)  # [B, 1, V]
+    table = self.encoder.get_embedding_table()
+    values = table.numpy()
+    values[7] *= 2
+    table.assign(values)
+    # The output bias is 0 at first, so word 7's logit w_7 . h doubles.
+    self.assertAllClose(
+      self.head(self.states, positions),
+      before * (1 + tf.one_hot(7, 20)),
+      atol=1e-5,
+    )
+
+  def test_agrees_with_numpy(self):
+    # LayerNorm(gelu(W h + b)) E^T + bias.
+    weights = {v.name.split(':')[0]: v.numpy() for v in self.head.variables}
+    by_end = lambda end: next(
+      value for name, value in weights.items() if name.endswith(end)
+    )
+    hidden = self.states.numpy()[0, 3] @ by_end('dense/kernel')
+    hidden = tf.nn.gelu(hidden + by_end('dense/bias'), approximate=True).numpy()
+    hidden = (hidden - hidden.mean()) / np.sqrt(hidden.var() + 1e-12)
+    expected = self.encoder.get_embedding_table().numpy() @ hidden
+    actual = self.head(self.states[:1], tf.constant([[3]]))
+    self.assertAllClose(actual[0, 0], expected, atol=1e-4)
+
+
+if __name__ == '__main__':
+  tf.test.main()

@@ -1,0 +1,143 @@
+"""Tests for realm_tf.model.embedder."""
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.model import embedder
+from tests.model import one_hot_encoder
+
+_KERNEL = np.array([[9.0, 8.0], [3.0, 4.0], [7.0, 6.0]])
+
+
+def _tokens(ids, mask=None):
+  ids = tf.constant(ids, tf.int32)
+  mask = tf.ones_like(ids) if mask is None else tf.constant(mask, tf.int32)
+  return {
+    'input_word_ids': ids,
+    'input_mask': mask,
+    'input_type_ids': tf.zeros_like(ids),
+  }
+
+
+def _embedder(**config):
+  layer = embedder.Embedder(
+    one_hot_encoder.OneHotEncoder(3),
+    config_lib.EmbedderConfig(embedding_size=2, **config),
+  )
+  layer(_tokens([[1]]))  # Builds the weights.
+  return layer
+
+
+class ClsHeadTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.layer = _embedder(head='cls')
+    self.layer.projection.set_weights([_KERNEL])
+
+  def test_projects_only_the_cls_position(self):
+    # Token 1 is first in both rows, so both get row 1 of W: no bias.
+    self.assertAllClose(
+      self.layer(_tokens([[1, 0, 2], [1, 2, 2]])), [[3.0, 4.0], [3.0, 4.0]]
+    )
+
+  def test_keeps_leading_dimensions(self):
+    embeddings = self.layer(_tokens([[[0, 1], [1, 1], [2, 1]]]))
+    self.assertAllClose(embeddings, [[[9.0, 8.0], [3.0, 4.0], [7.0, 6.0]]])
+
+  def test_normalizes_if_configured(self):
+    layer = _embedder(head='cls', normalize=True)
+    layer.projection.set_weights([_KERNEL])
+    # (3, 4) has length 5, (9, 8) has length sqrt(145) = 12.0416.
+    self.assertAllClose(
+      layer(_tokens([[1], [0]])),
+      [[3 / 5, 4 / 5], [9 / 12.0416, 8 / 12.0416]],
+      atol=1e-5,
+    )
+
+
+class PooledHeadTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.layer = _embedder(
+      head='pooled', dropout_rate=0.5, layer_norm_epsilon=1e-12
+    )
+    self.layer.projection.set_weights([_KERNEL, np.array([1.0, 4.0])])
+    self.layer.layer_norm.set_weights(
+      [np.array([10.0, 10.0]), np.array([0.0, 1.0])]
+    )
+
+  def test_is_layer_norm_of_dense_of_pooled(self):
+    # Token 1 pools to -(0, 1, 0): Dense gives (1 - 3, 4 - 4) = (-2, 0), whose
+    # mean is -1 and deviation 1: (-1, 1), times 10, plus (0, 1). Token 2 gives
+    # (1 - 7, 4 - 6) = (-6, -2): (-1, 1) as well; token 0 gives (-8, -4).
+    # So the bias decides: without it token 1 is (-3, -4), that is (1, -1).
+    self.assertAllClose(
+      self.layer(_tokens([[1, 2], [2, 1]])), [[-10.0, 11.0], [-10.0, 11.0]]
+    )
+    self.layer.projection.set_weights([_KERNEL, np.zeros(2)])
+    self.assertAllClose(
+      self.layer(_tokens([[1, 2], [2, 1]])), [[10.0, -9.0], [-10.0, 11.0]]
+    )
+
+  def test_epsilon_comes_from_the_config(self):
+    layer = _embedder(head='pooled', layer_norm_epsilon=3.0)
+    # Token 1 gives -(3, 4), of variance 1/4, which becomes 3.25.
+    layer.projection.set_weights([_KERNEL, np.zeros(2)])
+    half = 0.5 / np.sqrt(3.25)
+    self.assertAllClose(
+      np.abs(layer(_tokens([[1]]))), [[half, half]], atol=1e-6
+    )
+
+  def test_default_epsilon_is_the_releases(self):
+    self.assertEqual(_embedder(head='pooled').layer_norm.epsilon, 1e-3)
+
+  def test_drops_only_in_training(self):
+    tokens = _tokens([[1, 2]] * 100)
+    dropped = self.layer(tokens, training=True).numpy()
+    # Half of the values are dropped; the others are doubled.
+    self.assertEqual(set(np.unique(dropped[:, 0]).round()), {-20.0, 0.0})
+    self.assertAllClose(self.layer(tokens)[:, 0], np.full([100], -10.0))
+
+
+class MeanHeadTest(tf.test.TestCase):
+  def test_ignores_padding(self):
+    layer = _embedder(head='mean')
+    # Row 0: tokens 1, 2, 2; row 1: token 1 only.
+    self.assertAllClose(
+      layer(_tokens([[1, 2, 2], [1, 2, 2]], [[1, 1, 1], [1, 0, 0]])),
+      [[0.0, 1 / 3, 2 / 3], [0.0, 1.0, 0.0]],
+    )
+
+  def test_a_row_of_padding_is_zero(self):
+    layer = _embedder(head='mean')
+    self.assertAllClose(layer(_tokens([[0, 0]], [[0, 0]])), [[0.0, 0.0, 0.0]])
+
+  def test_has_no_weights(self):
+    self.assertEmpty(_embedder(head='mean').variables)
+
+
+class HeadsFromElsewhereTest(tf.test.TestCase):
+  def test_max_ignores_padding(self):
+    layer = _embedder(head='max')
+    self.assertAllClose(
+      layer(_tokens([[1, 2, 0], [1, 2, 0]], [[1, 1, 1], [1, 0, 0]])),
+      [[1.0, 1.0, 1.0], [0.0, 1.0, 0.0]],
+    )
+
+  def test_first_is_the_cls_state(self):
+    layer = _embedder(head='first')
+    self.assertAllClose(layer(_tokens([[2, 1]])), [[0.0, 0.0, 1.0]])
+    self.assertEmpty(layer.variables)
+
+  def test_dense_follows_the_pooling(self):
+    layer = _embedder(head='mean', dense='tanh')
+    layer.projection.set_weights([_KERNEL / 10, np.array([0.0, 0.1])])
+    # The mean of tokens 1 and 2 gives ((3 + 7) / 20, (4 + 6) / 20).
+    self.assertAllClose(
+      layer(_tokens([[1, 2]])), np.tanh([[0.5, 0.6]]), atol=1e-6
+    )
+
+
+if __name__ == '__main__':
+  tf.test.main()

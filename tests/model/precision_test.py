@@ -1,0 +1,68 @@
+"""Tests for realm_tf.model.precision."""
+
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.model import precision
+
+# The original function: tests/conftest.py replaces the module's.
+_FLAGS_LINE = 'processor : 0\nflags\t\t: fpu {} sse2\n'
+
+
+class PrecisionTest(parameterized.TestCase):
+  @parameterized.parameters('float32', 'bfloat16')
+  def test_an_explicit_dtype_is_kept(self, dtype):
+    self.assertEqual(precision.choose(dtype), dtype)
+
+  @parameterized.parameters((True, 'bfloat16'), (False, 'float32'))
+  def test_auto_follows_the_hardware(self, multiplies, expected):
+    with mock.patch.object(
+      precision, 'multiplies_bfloat16', lambda: multiplies
+    ):
+      self.assertEqual(precision.choose('auto'), expected)
+      resolved = precision.resolve(config_lib.ExperimentConfig())
+    self.assertEqual(resolved.model.train_dtype, expected)
+    self.assertEqual(resolved.index.embed_dtype, expected)
+
+  def test_the_default_config_says_auto(self):
+    config = config_lib.ExperimentConfig()
+    self.assertEqual(config.model.train_dtype, 'auto')
+    self.assertEqual(config.index.embed_dtype, 'auto')
+
+  @parameterized.parameters(
+    ('amx_bf16 avx2', True),
+    ('avx512_bf16', True),
+    ('avx2 avx512f', False),
+    ('not_amx_bf16', False),
+  )
+  def test_cpu_features_decide(self, features, expected):
+    path = self.create_tempfile(content=_FLAGS_LINE.format(features)).full_path
+    with mock.patch.object(precision, '_CPU_INFO', path):
+      self.assertEqual(precision.cpu_multiplies_bfloat16(), expected)
+
+  def test_unknown_machines_use_float32(self):
+    with mock.patch.object(precision, '_CPU_INFO', '/no/such/file'):
+      self.assertFalse(precision.cpu_multiplies_bfloat16())
+
+  @parameterized.parameters(((8, 0), True), ((7, 5), False), (None, False))
+  def test_gpu_generation_decides(self, capability, expected):
+    details = {} if capability is None else {'compute_capability': capability}
+    with (
+      mock.patch.object(
+        tf.config,
+        'list_physical_devices',
+        lambda kind: ['GPU'] * (kind == 'GPU'),
+      ),
+      mock.patch.object(
+        tf.config.experimental, 'get_device_details', lambda gpu: details
+      ),
+    ):
+      self.assertEqual(precision.accelerator_multiplies_bfloat16(), expected)
+
+
+if __name__ == '__main__':
+  absltest.main()

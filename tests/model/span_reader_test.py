@@ -1,0 +1,196 @@
+"""Tests for realm_tf.model.span_reader."""
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.data import joining
+from realm_tf.model import bert
+from realm_tf.model import exclusion
+from realm_tf.model import span_reader
+from tests import tiny
+from tests.model import one_hot_encoder
+
+_CONFIG = tiny.bert(
+  vocab_size=20, intermediate_size=16, max_positions=16, initializer_range=0.5
+)
+_CLS, _SEP = 1, 2
+
+
+def _pairs(questions, bodies, at_most=16):
+  return joining.pack_pairs(
+    tf.constant(questions, tf.int32),
+    tf.constant(bodies, tf.int32),
+    _CLS,
+    _SEP,
+    at_most,
+  )
+
+
+def _slow_scores(layer, states, question_length, body_length):
+  """Returns {(s, w): score} of one block by the formula, in NumPy.
+
+  Args:
+    layer: The span reader.
+    states: States of [CLS] x [SEP] body [SEP], float [L, H].
+    question_length: Wordpieces of x.
+    body_length: Wordpieces of the body.
+  """
+  kernel, bias = (v.numpy() for v in layer.projection.variables)
+  gamma, beta = (v.numpy() for v in layer.layer_norm.variables)
+  score_kernel, score_bias = (v.numpy() for v in layer.score.variables)
+  half = kernel.shape[1] // 2
+  scores = {}
+  for s in range(body_length):
+    for w in range(min(layer.max_span_width, body_length - s)):
+      first = question_length + 2 + s
+      start = (states[first] @ kernel + bias)[:half]
+      end = (states[first + w] @ kernel + bias)[half:]
+      hidden = np.maximum(start + end, 0)
+      hidden = (hidden - hidden.mean()) / np.sqrt(hidden.var() + 1e-3)
+      score = (hidden * gamma + beta) @ score_kernel + score_bias
+      scores[s, w] = score[0]
+  return scores
+
+
+class HandComputedTest(tf.test.TestCase):
+  def test_adds_start_and_end_halves(self):
+    layer = span_reader.SpanReader(one_hot_encoder.OneHotEncoder(6), 2, 3)
+    tokens = _pairs([[3]], [[[4, 5, 4]]])  # [CLS] 3 [SEP] 4 5 4 [SEP]
+    layer(tokens, body_length=3)  # Builds the weights.
+    kernel = np.zeros([6, 4])
+    kernel[4] = [1, 0, 0, 2]  # Start (1, 0), end (0, 2).
+    kernel[5] = [0, 3, 5, 0]  # Start (0, 3), end (5, 0).
+    layer.projection.set_weights([kernel, np.zeros(4)])
+    layer.layer_norm.set_weights([np.ones(2), np.zeros(2)])
+    layer.score.set_weights([np.array([[1.0], [0.0]]), np.array([0.5])])
+    # The score is 1/2 plus the sign of h_0 - h_1 (LayerNorm of two numbers,
+    # up to its epsilon):
+    #   '4': (1, 0) + (0, 2), -1;   '4 5': (1, 0) + (5, 0), +1;
+    #   '4 5 4': as '4', -1;        '5': (0, 3) + (5, 0), +1;
+    #   '5 4': (0, 3) + (0, 2), -1.
+    none = exclusion.NO_SCORE
+    self.assertAllClose(
+      layer(tokens, body_length=3).spans,
+      [[[[-0.5, 1.5, -0.5], [1.5, -0.5, none], [-0.5, none, none]]]],
+      atol=0.01,
+    )
+
+  def test_null_spans_are_scored_from_cls(self):
+    layer = span_reader.SpanReader(
+      one_hot_encoder.OneHotEncoder(6), 2, 3, null_spans=True
+    )
+    tokens = _pairs([[3]], [[[4, 5]]])
+    layer(tokens, body_length=2)
+    kernel = np.arange(6.0)[:, None]  # [CLS] is 1.
+    layer.null_score.set_weights([kernel, np.array([0.5])])
+    self.assertAllClose(layer(tokens, body_length=2).null, [[1.5]])
+
+  def test_a_reader_without_null_spans_has_no_weights_for_them(self):
+    layer = span_reader.SpanReader(one_hot_encoder.OneHotEncoder(6), 2, 3)
+    null = layer(_pairs([[3]], [[[4], [5]]]), body_length=1).null
+    self.assertAllEqual(null, [[exclusion.NO_SCORE] * 2])
+    self.assertLen(layer.weights, 6)  # Three layers.
+
+
+class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    tf.random.set_seed(0)
+    self.encoder = bert.build_encoder(_CONFIG)
+    self.layer = span_reader.SpanReader(self.encoder, 4, 3)
+    self.questions = [[3, 4, 0], [5, 0, 0]]
+    self.bodies = [
+      [[6, 7, 8, 9, 10], [11, 12, 0, 0, 0]],
+      [[0, 0, 0, 0, 0], [13, 14, 15, 16, 0]],
+    ]
+    self.layer(_pairs(self.questions, self.bodies), body_length=5)
+    rng = np.random.default_rng(0)  # Replaces biases of 0 and gains of 1.
+    for part in (
+      self.layer.projection,
+      self.layer.layer_norm,
+      self.layer.score,
+    ):
+      part.set_weights([rng.normal(size=v.shape) for v in part.variables])
+
+  # Fewer positions than the longest body, as many, and more.
+  @parameterized.parameters(4, 5, 7)
+  def test_agrees_with_a_slow_loop(self, body_length):
+    actual = self.layer(
+      _pairs(self.questions, self.bodies), body_length=body_length
+    ).spans.numpy()
+    self.assertEqual(actual.shape, (2, 2, body_length, 3))
+    for b, k in np.ndindex(2, 2):
+      question = [i for i in self.questions[b] if i]
+      body = [i for i in self.bodies[b][k] if i]
+      joint = [_CLS, *question, _SEP, *body, _SEP]
+      states = self.encoder(
+        {
+          'input_word_ids': tf.constant([joint]),
+          'input_mask': tf.ones([1, len(joint)], tf.int32),
+          'input_type_ids': tf.constant(
+            [[0] * (len(question) + 2) + [1] * (len(body) + 1)]
+          ),
+        }
+      )['sequence_output'].numpy()[0]
+      expected = np.full([body_length, 3], exclusion.NO_SCORE)
+      scores = _slow_scores(self.layer, states, len(question), len(body))
+      for (s, w), score in scores.items():
+        if s + w < body_length:
+          expected[s, w] = score
+      np.testing.assert_allclose(actual[b, k], expected, atol=1e-4)
+
+  def test_counts_the_spans_of_a_block(self):
+    # A body of 5 has 5 + 4 + 3 spans of at most 3; of 2, 2 + 1; of 4, 4 + 3 +
+    # 2; the null block has none.
+    tokens = _pairs(self.questions, self.bodies)
+    scores = self.layer(tokens, body_length=5).spans
+    exists = tf.cast(exclusion.exists(scores), tf.int32)
+    self.assertAllEqual(tf.reduce_sum(exists, axis=[2, 3]), [[12, 3], [0, 9]])
+
+  def test_cut_body_has_no_span_over_its_end(self):
+    # 3 + 2 + 3 of the 5 body wordpieces fit into 8.
+    tokens = _pairs([[3, 4]], [[[6, 7, 8, 9, 10]]], at_most=8)
+    scores = self.layer(tokens, body_length=5).spans
+    exists = exclusion.exists(scores[0, 0])
+    self.assertAllEqual(
+      exists,
+      [
+        [True, True, True],
+        [True, True, False],
+        [True, False, False],
+        [False, False, False],
+        [False, False, False],
+      ],
+    )
+
+  @parameterized.parameters(5, 7)
+  def test_no_span_cuts_a_word(self, body_length):
+    # Wordpieces 7 and 10 are inside words: 6 7 | 8 | 9 10; 14 | 15 ...
+    words = span_reader.SpanReader(
+      self.encoder, 4, 3, is_inner=np.isin(np.arange(20), [7, 10])
+    )
+    tokens = _pairs(self.questions, self.bodies)
+    words(tokens, body_length=body_length)
+    words.set_weights(self.layer.get_weights())
+    scores = words(tokens, body_length=body_length).spans[0, 0]
+    self.assertEqual(
+      np.argwhere(exclusion.exists(scores)).tolist(),
+      [[0, 1], [0, 2], [2, 0], [2, 2], [3, 1]],
+    )
+    exists = exclusion.exists(scores)
+    all_spans = self.layer(tokens, body_length=body_length).spans[0, 0]
+    self.assertAllEqual(scores[exists], all_spans[exists])
+
+  def test_word_may_end_with_a_cut_body(self):
+    # The body is cut after 8, so 9 is not seen to go on.
+    words = span_reader.SpanReader(
+      self.encoder, 4, 3, is_inner=np.arange(20) == 9
+    )
+    tokens = _pairs([[3, 4]], [[[6, 7, 8, 9]]], at_most=8)
+    exists = exclusion.exists(words(tokens, body_length=4).spans)
+    self.assertEqual(np.sum(exists), 3 + 2 + 1)
+
+
+if __name__ == '__main__':
+  tf.test.main()

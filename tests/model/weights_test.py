@@ -1,0 +1,100 @@
+"""Tests for realm_tf.model.weights."""
+
+import os
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.model import weights
+
+
+def _variables():
+  return [
+    tf.Variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], name='layer/kernel'),
+    tf.Variable([0.1, -0.0, np.inf], name='layer/bias'),
+    tf.Variable(7, name='step', dtype=tf.int64),
+  ]
+
+
+class WeightsTest(tf.test.TestCase, parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = os.path.join(self.create_tempdir().full_path, 'x.safetensors')
+
+  def test_round_trip_is_exact(self):
+    weights.write(_variables(), self.path)
+    arrays = weights.read(self.path)
+    self.assertEqual(sorted(arrays), ['layer/bias', 'layer/kernel', 'step'])
+    for name, variable in weights.by_name(_variables()).items():
+      self.assertEqual(arrays[name].dtype, variable.dtype.as_numpy_dtype)
+      self.assertEqual(arrays[name].shape, tuple(variable.shape))
+      self.assertEqual(arrays[name].tobytes(), variable.numpy().tobytes())
+
+  def test_assign_matches_names_and_reports(self):
+    variables = _variables()[:2]
+    report = weights.assign(
+      variables, {'layer/bias': np.array([7.0, 8.0, 9.0]), 'other': np.zeros(1)}
+    )
+    self.assertEqual(
+      report, weights.LoadReport(['layer/bias'], ['layer/kernel'], ['other'])
+    )
+    self.assertAllClose(variables[1], [7.0, 8.0, 9.0])
+    self.assertAllClose(variables[0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+  def test_swapped_axes_are_a_user_error_and_change_nothing(self):
+    variables = _variables()[:2]
+    with self.assertRaisesRegex(
+      errors.UserError, r'layer/kernel .*\(2, 3\).*\(3, 2\)'
+    ):
+      weights.assign(
+        variables, {'layer/bias': np.zeros(3), 'layer/kernel': np.zeros([3, 2])}
+      )
+    self.assertAllEqual(variables[1], _variables()[1])
+
+  @parameterized.parameters(0, 4, 20, 150)
+  def test_truncated_file_is_a_user_error(self, num_bytes):
+    weights.write(_variables(), self.path)
+    self.assertGreater(os.path.getsize(self.path), 150)
+    os.truncate(self.path, num_bytes)
+    with self.assertRaisesRegex(errors.UserError, 'x.safetensors must be'):
+      weights.read(self.path)
+
+  def test_other_file_is_a_user_error(self):
+    with open(self.path, 'wb') as file:
+      file.write(b'These are no weights at all.')
+    with self.assertRaisesRegex(errors.UserError, 'x.safetensors must be'):
+      weights.read(self.path)
+
+  def test_missing_file_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, 'no file .*x.safetensors'):
+      weights.read(self.path)
+
+  def test_two_variables_with_one_name_are_an_error(self):
+    with self.assertRaisesRegex(ValueError, 'named layer/kernel'):
+      weights.by_name([*_variables(), *_variables()])
+
+  def test_a_repeated_variable_is_no_error(self):
+    variables = _variables()
+    self.assertLen(weights.by_name([*variables, *variables]), 3)
+
+  def test_fingerprint_covers_names_shapes_and_values(self):
+    same = weights.fingerprint(reversed(_variables()))
+    self.assertEqual(weights.fingerprint(_variables()), same)
+    kernel, bias, step = _variables()
+    others = [
+      [tf.Variable(kernel, name='layer/other'), bias, step],
+      [
+        tf.Variable(tf.reshape(kernel, [3, 2]), name='layer/kernel'),
+        bias,
+        step,
+      ],
+      [tf.Variable(kernel + 1e-6, name='layer/kernel'), bias, step],
+      [kernel, bias],
+    ]
+    self.assertLen({same, *map(weights.fingerprint, others)}, 5)
+
+
+if __name__ == '__main__':
+  tf.test.main()

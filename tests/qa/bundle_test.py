@@ -1,0 +1,84 @@
+"""Tests for realm_tf.qa.bundle and the HTML of answers."""
+
+import json
+import os
+
+from absl.testing import absltest
+
+import realm_tf
+from realm_tf import errors
+from realm_tf.model import realm_model
+from realm_tf.qa import answer as answer_lib
+from tests.serving import models
+
+
+class BundleTest(absltest.TestCase):
+  def _model(self, *parts):
+    directory = self.create_tempdir().full_path
+    corpus = models.write_corpus(directory)
+    path = os.path.join(directory, 'model')
+    return models.write_model(path, corpus, models.config(), parts)
+
+  def test_answers_from_the_corpus_next_to_the_model(self):
+    realm = realm_tf.load(
+      self._model(realm_model.EMBEDDER, realm_model.SPAN), num_read=3
+    )
+    answer = realm.ask(models.QUESTIONS[0])
+    self.assertEqual([answer], realm.answer(models.QUESTIONS[:1]))
+    self.assertLen(answer.evidence, 3)
+    self.assertIn(answer.evidence[0].title, answer._repr_html_())
+
+  def test_opens_what_realm_json_names(self):
+    path = self._model(realm_model.EMBEDDER, realm_model.MASKED_LM)
+    names = {'model_dir': 'model', 'corpus_dir': 'corpus', 'sparse_weight': 1e6}
+    run_dir = os.path.dirname(path)
+    with open(os.path.join(run_dir, 'realm.json'), 'w') as file:
+      json.dump(names, file)
+    realm = realm_tf.load(run_dir)
+    # BM25's scores decide, and only one block has the word.
+    found = realm.search('日本', k=2)
+    self.assertEqual(found[0].title, '日本')
+    self.assertLen(found, 2)
+    self.assertGreater(found[0].score, found[1].score)
+    self.assertLen(realm.complete('a [MASK]')['with_retrieval'], 1)
+    # A given search replaces the sum with BM25.
+    given = realm_tf.load(run_dir, retriever='bm25').search('日本', k=2)
+    self.assertLess(given[0].score, 100)
+    with self.assertRaisesRegex(errors.UserError, 'that reads answers'):
+      realm.ask('a')
+
+  def test_names_what_is_wrong_in_realm_json(self):
+    run_dir = self.create_tempdir()
+    run_dir.create_file('realm.json', '{"model_dir": 3}')
+    with self.assertRaisesRegex(errors.UserError, 'realm.json .*"model_dir"'):
+      realm_tf.load(run_dir.full_path)
+
+  def test_a_model_without_a_corpus_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, 'Give corpus_dir'):
+      realm_tf.load(self.create_tempdir().full_path)
+
+
+class NotebookTest(absltest.TestCase):
+  def test_marks_the_span_and_escapes_everything(self):
+    text = 'x' * 500 + ' <script>1</script> & <i>the U.S.</i>'
+    start = text.index('<i>')
+    evidence = answer_lib.Evidence(
+      0, 'A "<b>"', text, start, len(text), text[start:], 0.25, 1.0, ''
+    )
+    html = answer_lib.Answer(
+      '</div><img>', '<i>the U.S.</i>', 1.0, [evidence], 0.5, 0.1
+    )._repr_html_()
+    for tag in ('<script', '<i>', '<img', '</div><img'):
+      self.assertNotIn(tag, html)
+    self.assertIn('>&lt;i&gt;the U.S.&lt;/i&gt;</mark>', html)
+    self.assertIn('width:25.0%', html)
+    self.assertIn('50.0%', html)
+    self.assertLess(html.count('x'), 300)
+
+  def test_shows_a_missing_answer(self):
+    html = answer_lib.Answer('a', '', None, [])._repr_html_()
+    self.assertIn('(no answer found)', html)
+
+
+if __name__ == '__main__':
+  absltest.main()

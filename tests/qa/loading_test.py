@@ -1,0 +1,102 @@
+"""Tests for realm_tf.qa.loading, with parts of two models."""
+
+import os
+
+from absl.testing import absltest
+import numpy as np
+import tf_keras
+
+from realm_tf.model import realm_model
+from realm_tf.qa import loading
+from realm_tf.run import layout
+from realm_tf.training import job as job_lib
+from realm_tf.training import params_export
+from realm_tf.training import runs
+from tests import fakes
+from tests import model_index
+from tests import tiny
+
+_QUESTIONS = ['a b ?', 'e f']
+
+
+class LoadAnswererTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.corpus = tiny.write_corpus(self.directory)
+    self.models = [
+      self._make_model(name, seed) for seed, name in enumerate(['one', 'two'])
+    ]
+
+  def _make_model(self, name, seed):
+    """Writes a model directory of random parameters."""
+    path = os.path.join(self.directory, name)
+    inputs = runs.open_inputs(tiny.config(), self.corpus)
+    job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
+    tf_keras.utils.set_random_seed(seed)  # `begin` sets a seed too.
+    model = realm_model.RealmModel(
+      inputs.config.model, [realm_model.EMBEDDER, realm_model.SPAN]
+    )
+    params_export.publish(path, 0, model)
+    model_index.build(inputs, model, self.corpus, layout.index_root(path))
+    return path
+
+  def _load(self, model_dir, **overrides):
+    return loading.load_answerer(
+      model_dir, self.corpus, choices=loading.Choices(**overrides)
+    )
+
+  def test_the_reader_of_another_model_reads_the_blocks(self):
+    one, two = map(self._load, self.models)
+    mixed = self._load(self.models[0], reader_dir=self.models[1])
+    queries = mixed.queries(_QUESTIONS)
+    retrieved, expected = (
+      each.retriever.retrieve(queries, 4) for each in (mixed, one)
+    )
+    np.testing.assert_array_equal(retrieved.scores, expected.scores)
+    # Table 2: blocks of one model, reader of the other.
+    self.assertEqual(mixed.answer(_QUESTIONS), two.read(queries, retrieved))
+    self.assertNotEqual(mixed.answer(_QUESTIONS), one.answer(_QUESTIONS))
+
+  def test_probabilities_of_a_real_reader_are_neither_0_nor_1(self):
+    for answer_by in ('span', 'text'):
+      answerer = self._load(self.models[0], answer_by=answer_by, num_read=3)
+      self.assertEqual(answerer.finetuning.answer_by, answer_by)
+      self.assertEqual(answerer.num_read, 3)
+      self.assertEqual(answerer.num_compared, 4)  # The whole corpus.
+      for answer in answerer.answer(_QUESTIONS):
+        self.assertEqual(answer.prediction, answer.evidence[0].answer)
+        self.assertLen(answer.evidence, 3)
+        self.assertBetween(answer.probability, 0.01, 0.99)
+        self.assertBetween(answer.null_probability, 0.01, 0.99)
+
+  def test_systems_that_share_a_search_answer_as_each_alone(self):
+    loaded = loading.load(self.models[0], self.corpus)
+    weights = [0.0, 1.0, 0.0]
+    sparse = lambda table: fakes.FakeRetriever([3, 0], [9.0, 5.0])
+    answerers = loading.answerers_of(
+      loaded, loading.DEFAULT_CHOICES, weights, sparse
+    )
+    for answerer, weight in zip(answerers, weights, strict=True):
+      alone = loading.answerer_of(
+        loaded, loading.Choices(sparse_weight=weight), sparse
+      )
+      for found, expected in zip(
+        answerer.answer(_QUESTIONS), alone.answer(_QUESTIONS), strict=True
+      ):
+        self.assertEqual(found.prediction, expected.prediction)
+        self.assertAlmostEqual(found.score, expected.score, 5)
+        ids = [item.block_id for item in found.evidence]
+        self.assertEqual(ids, [item.block_id for item in expected.evidence])
+
+  def test_a_text_is_never_less_likely_than_the_best_span(self):
+    by_span, by_text = (
+      self._load(self.models[1], answer_by=name).answer(_QUESTIONS)
+      for name in ('span', 'text')
+    )
+    for span, text in zip(by_span, by_text):
+      self.assertGreaterEqual(text.probability, span.probability)
+
+
+if __name__ == '__main__':
+  absltest.main()

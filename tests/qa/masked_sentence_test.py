@@ -1,0 +1,95 @@
+"""Tests for realm_tf.qa.masked_sentence."""
+
+import math
+import os
+import tempfile
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.qa import masked_sentence
+from tests import tiny
+from tests.serving import small_models
+
+
+class MaskedSentenceTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.directory = cls.enter_context(tempfile.TemporaryDirectory())
+    cls.corpus_dir = tiny.write_corpus(cls.directory)
+    path = cls._path('pretrained', small_models.PRETRAINED)
+    cls.completer = masked_sentence.load(path, cls.corpus_dir)
+
+  @classmethod
+  def _path(cls, name, parts):
+    path = os.path.join(cls.directory, name)
+    small_models.write(path, cls.corpus_dir, parts)
+    return path
+
+  def test_probabilities_follow_equation_1(self):
+    done = self.completer.complete('a [MASK] d [MASK]')
+    self.assertLen(done['candidates'], 3)
+    null, *others = done['candidates']
+    self.assertIsNone(null['block_id'])
+    self.assertEqual(null['utility'], 0.0)
+    total = sum(candidate['p_z'] for candidate in done['candidates'])
+    self.assertAlmostEqual(total, 1.0, places=5)
+    for candidate in others:
+      self.assertIn(candidate['title'], 'abc')
+      self.assertAlmostEqual(
+        candidate['utility'],
+        math.log(candidate['p_y']) - math.log(null['p_y']),
+        places=5,
+      )
+    self.assertLen(done['completion'].split(), 2)
+    for side in ('with_retrieval', 'without_retrieval'):
+      self.assertLen(done[side], 2)
+      for words in done[side]:
+        shares = [word['probability'] for word in words]
+        self.assertEqual(shares, sorted(shares, reverse=True))
+
+  def test_p_of_one_mask_is_the_sum_over_blocks(self):
+    done = self.completer.complete('a [MASK] d')
+    expected = sum(z['p_z'] * z['p_y'] for z in done['candidates'])
+    first = done['with_retrieval'][0][0]
+    self.assertAlmostEqual(first['probability'], expected, places=5)
+    self.assertEqual(first['word'], done['completion'])
+    null = done['candidates'][0]['p_y']
+    without = {
+      word['word']: word['probability'] for word in done['without_retrieval'][0]
+    }
+    self.assertAlmostEqual(without[first['word']], null, places=5)
+
+  def test_the_null_block_has_its_bias(self):
+    model = self.completer._model
+    before = [z['p_z'] for z in self.completer.complete('[MASK]')['candidates']]
+    biased = lambda scores: scores + tf.constant([[math.log(3), 0.0, 0.0]])
+    with mock.patch.object(model, 'with_null_bias', biased):
+      self.completer._score = tf.function(self.completer._scores)
+      done = self.completer.complete('[MASK]')
+    # A bias of log 3 makes the odds of the null block three times as large.
+    p_null, expected = done['candidates'][0]['p_z'], 3 * before[0]
+    self.assertAlmostEqual(
+      p_null, expected / (expected + 1 - before[0]), places=5
+    )
+
+  @parameterized.parameters(
+    ('a b', 'Found 0'),
+    ('[MASK] ' * 3, 'Found 3'),
+    ('a ' * 6 + '[MASK]', 'Found 7'),
+  )
+  def test_wrong_sentences_are_refused(self, sentence, message):
+    with self.assertRaisesRegex(errors.RequestError, message):
+      self.completer.complete(sentence)
+
+  def test_a_model_without_masked_lm_is_refused(self):
+    with self.assertRaisesRegex(errors.UserError, 'fills masks'):
+      masked_sentence.load(self._path('qa', small_models.QA), self.corpus_dir)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,302 @@
+"""Tests for realm_tf.qa.open_qa, with outcome."""
+
+import itertools
+import json
+import os
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.qa import answer as answer_lib
+from realm_tf.qa import comparison
+from realm_tf.qa import open_qa
+from realm_tf.retrieval import retriever
+from realm_tf.text import answers
+from tests import fakes
+
+_TEXTS = ['Paris', 'Rome', 'K\u00f6ln']
+_QUESTIONS = [
+  questions_lib.Question('where', ('Rome',), question_id='x'),
+  questions_lib.Question('what', ('Paris', 'X'), gold_id='article 2'),
+  questions_lib.Question('who', ('K\u00f6ln',), gold_id='article 0'),
+]
+
+
+def _first_three():
+  """Finds blocks 0, 1 and 2 for every question."""
+  return fakes.FakeRetriever([0, 1, 2], [0.0, 0.0, 0.0])
+
+
+def _evidence(block_id, answer, block_answer=None):
+  own = block_answer or answer
+  return answer_lib.Evidence(
+    block_id, 'T', answer, 0, len(answer), answer, 0.5, 2.5, own
+  )
+
+
+def _read(queries, retrieved):
+  """Answers with the text of the first block."""
+  return [
+    answer_lib.Answer(
+      question, _TEXTS[ids[0]], 2.5, [_evidence(int(ids[0]), _TEXTS[ids[0]])],
+      0.5, 0.25,
+    )
+    for question, ids in zip(queries.texts, retrieved.block_ids)
+  ]  # fmt: skip
+
+
+def _lines(directory, name):
+  with open(os.path.join(directory, name), encoding='utf-8') as file:
+    return file.read().splitlines()
+
+
+class _Articles:
+  """An evaluator that keeps the outcome."""
+
+  num_blocks = 0
+
+  def __call__(self, outcome):
+    self.seen = outcome
+    return {'nDCG@10': np.ones(2)}.items()
+
+
+class OpenQaTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.matcher = answers.AnswerMatcher(lambda ids: [_TEXTS[i] for i in ids])
+    self.output_dir = os.path.join(self.create_tempdir().full_path, 'new')
+
+  def _qa(self, read=_read, **changes):
+    return open_qa.OpenQa(self.matcher, _first_three(), read=read, **changes)
+
+  def test_metrics_match_hand_computation(self):
+    qa = self._qa(batch_size=2)
+    metrics = qa.run(_QUESTIONS, [1, 2, 100], self.output_dir)
+
+    # 'Paris' is right for one of three questions. Answers: blocks 1, 0, 2.
+    expected = {
+      'num_questions': 3,
+      'exact_match': 100 / 3,
+      'f1': 100 / 3,
+      'exact_match_one_block': 100 / 3,  # `_read` reads only the first block.
+      'reader_oracle': 100 / 3,
+      'recall@1': 100 / 3,
+      'recall@2': 200 / 3,
+      'recall@100': 100.0,
+      'reranked_recall@100': 100 / 3,
+      # All have the probability 0.5; a third is right.
+      'expected_calibration_error': 100 * (0.5 - 1 / 3),
+      'answered': 100.0,
+      'exact_match_answered': 100 / 3,
+      'coverage@80': 0.0,
+      'risk_coverage_area': 200 / 3,
+      'num_impossible': 0,
+      'latency_batch_size': 2,
+    }
+    for name, value in expected.items():
+      self.assertAlmostEqual(metrics[name], value, msg=name)
+    self.assertNotIn('gold_recall@1', metrics)  # No article ids.
+    for name, (low, high) in metrics['intervals'].items():
+      self.assertBetween(metrics[name], low, high, name)
+    self.assertIn('recall@100', metrics['intervals'])
+    names = 'exact_match', 'f1', 'recall@1', 'recall@2', 'recall@100'
+    self.assertEqual(
+      metrics['categories']['wh_word']['what'],
+      {'num_questions': 1, **dict.fromkeys(names, 100.0)},
+    )
+    # The caller writes them together with the metrics of masked sentences.
+    path = os.path.join(self.output_dir, comparison.METRICS)
+    self.assertFalse(os.path.exists(path))
+    open_qa.write_metrics(metrics, self.output_dir)
+    written = json.loads(''.join(_lines(self.output_dir, comparison.METRICS)))
+    self.assertEqual(written, metrics)
+
+  def test_impossible_questions_count_for_refusing_only(self):
+    impossible = questions_lib.Question('when', (), is_impossible=True)
+    metrics = self._qa().run([*_QUESTIONS, impossible], [1], self.output_dir)
+    self.assertEqual(metrics['num_questions'], 4)
+    self.assertEqual(metrics['num_impossible'], 1)
+    self.assertAlmostEqual(metrics['exact_match'], 100 / 3)
+    self.assertAlmostEqual(metrics['recall@1'], 100 / 3)
+    self.assertAlmostEqual(metrics['exact_match_answered'], 100 / 4)
+    self.assertEqual(metrics['auroc'], 50.0)  # Equal probabilities.
+    curve = _lines(self.output_dir, open_qa.RISK_COVERAGE)
+    self.assertEqual(
+      [json.loads(line) for line in curve],
+      [{'coverage': 0.0, 'risk': 0.75}, {'coverage': 1.0, 'risk': 0.75}],
+    )
+    alone = os.path.join(self.output_dir, 'alone')
+    metrics = self._qa().run([impossible], [1], alone)
+    self.assertEqual(metrics['refused_impossible'], 0.0)
+    self.assertNotIn('exact_match', metrics)
+    dirs = {'all': self.output_dir, 'alone': alone}
+    open_qa.write_together(dirs, self.output_dir)
+    lines = _lines(self.output_dir, comparison.METRICS)
+    together = json.loads(''.join(lines))
+    self.assertEqual(together['num_questions'], 5)
+    self.assertEqual(together['sets']['alone']['auroc'], 50.0)
+
+  def test_predictions_have_answers_and_references(self):
+    qa = self._qa()
+    qa.run(_QUESTIONS, [2], self.output_dir)
+    rows = [
+      json.loads(line)
+      for line in _lines(self.output_dir, comparison.PREDICTIONS)
+    ]
+    self.assertEqual(
+      [row['question'] for row in rows], ['where', 'what', 'who']
+    )
+    self.assertEqual([row['answer_rank'] for row in rows], [2, 1, None])
+    queries = retriever.of_texts(['where'])
+    (answer,) = _read(queries, _first_three().retrieve(queries, 2))
+    self.assertEqual(
+      rows[0],
+      {
+        **answer.as_json(),
+        'id': 'x',
+        'answers': ['Rome'],
+        'regex': False,
+        'is_impossible': False,
+        'exact_match': False,
+        'f1': 0.0,
+        'answer_rank': 2,
+      },
+    )
+
+  def test_gold_recall_counts_questions_with_a_gold_id(self):
+    qa = self._qa(read_article_ids=lambda ids: [f'article {i}' for i in ids])
+    metrics = qa.run(_QUESTIONS, [1, 3], self.output_dir)
+    self.assertEqual(metrics['num_with_gold_id'], 2)
+    # Article 2 is third, article 0 is first.
+    self.assertEqual(metrics['gold_recall@1'], 50.0)
+    self.assertEqual(metrics['gold_recall@3'], 100.0)
+    self.assertEqual(metrics['intervals']['gold_recall@3'], [100.0, 100.0])
+    rows = map(json.loads, _lines(self.output_dir, comparison.PREDICTIONS))
+    self.assertEqual([row['gold_rank'] for row in rows], [None, 3, 1])
+
+  def test_one_block_is_the_first_and_the_oracle_the_best(self):
+    def read(queries, retrieved):
+      # Lyon wins in the sum over both blocks. Alone, block 0 gives Rome and
+      # block 1 gives Paris.
+      (question,) = queries.texts
+      evidence = [_evidence(1, 'Lyon', 'Paris'), _evidence(0, 'Lyon', 'Rome')]
+      return [answer_lib.Answer(question, 'Lyon', 2.0, evidence)]
+
+    qa = self._qa(read=read)
+    for answer, expected in (
+      ('Lyon', (100.0, 0.0, 0.0)),
+      ('Rome', (0.0, 100.0, 100.0)),
+      ('Paris', (0.0, 0.0, 100.0)),
+    ):
+      question = questions_lib.Question('Where?', (answer,))
+      metrics = qa.run([question], [2], self.output_dir)
+      names = 'exact_match', 'exact_match_one_block', 'reader_oracle'
+      self.assertEqual(tuple(metrics[name] for name in names), expected)
+
+  def test_reranked_recall_is_in_the_readers_order(self):
+    def read(queries, retrieved):
+      evidence = [_evidence(2, 'K\u00f6ln'), _evidence(1, 'Rome')]
+      return [
+        answer_lib.Answer(q, 'K\u00f6ln', 2.0, evidence) for q in queries.texts
+      ]
+
+    qa = self._qa(read=read)
+    metrics = qa.run(_QUESTIONS, [1, 2, 3], self.output_dir)
+    # Answers are in blocks 1, 0 and 2. The reader puts block 2 first, 1 second,
+    # and did not read 0.
+    for k, recall in (1, 1 / 3), (2, 2 / 3), (3, 2 / 3):
+      self.assertAlmostEqual(metrics[f'reranked_recall@{k}'], 100 * recall)
+    self.assertEqual(metrics['recall@3'], 100)
+
+  def test_latency_is_a_share_of_the_batch_without_the_first(self):
+    # The clock is read before and after each batch, of 2, 2 and 1 questions:
+    # 100 s of compilation, then 0.5 s, then 0.75 s.
+    times = itertools.accumulate([0, 100, 7, 0.5, 7, 0.75])
+    qa = self._qa(batch_size=2, clock=lambda: next(times))
+    metrics = qa.run([_QUESTIONS[0]] * 5, [1], self.output_dir)
+    # 250, 250 and 750 ms; the 95th percentile is interpolated.
+    self.assertAlmostEqual(metrics['latency_ms_median'], 250)
+    self.assertAlmostEqual(metrics['latency_ms_p95'], 250 + 0.9 * 500)
+
+  def test_compares_with_another_run(self):
+    other_dir = self.create_tempdir().full_path
+    with open(os.path.join(other_dir, comparison.PREDICTIONS), 'w') as file:
+      for question, prediction in zip(_QUESTIONS, ['Rome', 'y', 'z']):
+        row = {'question': question.question, 'prediction': prediction}
+        file.write(json.dumps(row) + '\n')
+    qa = self._qa()
+    other = comparison.Other(other_dir, _QUESTIONS)
+    metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
+    found = metrics['comparison']
+    self.assertEqual(found['other'], other_dir)
+    self.assertEqual((found['only_this'], found['only_other']), (1, 1))
+    rows = map(json.loads, _lines(self.output_dir, open_qa.COMPARISON))
+    self.assertEqual([row['question'] for row in rows], ['where', 'what'])
+
+  def test_a_comparison_needs_a_reader(self):
+    other_dir = self.create_tempdir().full_path
+    self._qa().run(_QUESTIONS, [1], other_dir)
+    other = comparison.Other(other_dir, _QUESTIONS)
+    with self.assertRaisesRegex(errors.UserError, '--compare'):
+      self._qa(read=None).run(_QUESTIONS, [1], self.output_dir, other)
+    with self.subTest('equal runs'):
+      qa = self._qa()
+      metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
+      self.assertEqual(metrics['comparison']['p_value'], 1.0)
+      self.assertEmpty(_lines(self.output_dir, open_qa.COMPARISON))
+
+  def test_without_a_reader_measures_recall_only(self):
+    qa = self._qa(read=None)
+    metrics = qa.run(_QUESTIONS[:1], [1, 5], self.output_dir)
+    self.assertEqual(metrics['num_questions'], 1)
+    self.assertEqual((metrics['recall@1'], metrics['recall@5']), (0.0, 100.0))
+    self.assertNotIn('exact_match', metrics)
+    self.assertEqual(os.listdir(self.output_dir), [comparison.RANKS])
+    # Only the second block holds the answer.
+    for k, is_right in ((1, False), (2, True)):
+      found = comparison.read_right(
+        self.output_dir, _QUESTIONS[:1], f'recall@{k}'
+      )
+      self.assertEqual(found.tolist(), [is_right])
+
+  def test_questions_without_references_are_judged_but_not_read(self):
+    judge = _Articles()
+    qa = self._qa(read=lambda *_: self.fail('Read.'))
+    asked = [questions_lib.Question('who', (), question_id='x')]
+    metrics = qa.run(asked, [2], self.output_dir, articles=judge)
+    self.assertEqual(judge.seen.block_ids.tolist(), [[0, 1]])
+    self.assertEqual(judge.seen.scores.tolist(), [[0.0, 0.0]])
+    self.assertNotIn('recall@2', metrics)
+    self.assertNotIn('exact_match', metrics)
+    self.assertEqual((metrics['num_with_qrels'], metrics['nDCG@10']), (2, 100))
+    self.assertEqual(metrics['intervals'], {'nDCG@10': [100.0, 100.0]})
+    self.assertIn('none', metrics['categories']['answer_type'])
+
+  def test_retrieves_more_blocks_than_recall_needs(self):
+    judge, qa = _Articles(), self._qa(num_retrieved=7)
+    qa.run(_QUESTIONS, [1, 5], self.output_dir, articles=judge)
+    self.assertEqual(judge.seen.block_ids.shape, (3, 7))
+    judge.num_blocks = 9
+    qa.run(_QUESTIONS, [1, 5], self.output_dir, articles=judge)
+    self.assertEqual(judge.seen.block_ids.shape, (3, 9))
+
+
+class IsOfGoldArticleTest(absltest.TestCase):
+  def test_every_block_of_the_article_counts(self):
+    questions = [
+      questions_lib.Question('q', ('x',), gold_id=gold)
+      for gold in ('f', 'i', 'elsewhere', '')
+    ]
+    found = open_qa.is_of_gold_article(
+      np.array([[0, 1, 2], [-1, 0, 1], [0, 1, 2], [-1, -1, 3]]),
+      lambda ids: [['f', 'i', 'f', ''][i] for i in ids],
+      questions,
+    )
+    expected = [[1, 0, 1], [0, 0, 1], [0, 0, 0], [0, 0, 0]]
+    np.testing.assert_array_equal(found, np.array(expected, bool))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,258 @@
+"""Tests for realm_tf.run.manifests."""
+
+import hashlib
+import json
+import os
+import pathlib
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.run import json_shapes
+from realm_tf.run import manifests
+from realm_tf.run import outputs
+
+_KIND = manifests.Kind(
+  'a corpus', 'bin.make', {'num_blocks': json_shapes.COUNT}, ['table/x.npy']
+)
+
+
+def _read(directory):
+  return manifests.read(directory, _KIND)
+
+
+def _write(path, manifest):
+  """Writes a manifest with a correct checksum of itself."""
+  rest = {k: v for k, v in manifest.items() if k != 'manifest_sha256'}
+  text = json.dumps(rest, sort_keys=True).encode()
+  own = {'manifest_sha256': hashlib.sha256(text).hexdigest()}
+  path.write_text(json.dumps({**rest, **own}))
+
+
+class ManifestsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = os.path.join(self.create_tempdir().full_path, 'corpus')
+    with outputs.publishing(self.directory) as (staging, metadata):
+      os.mkdir(os.path.join(staging, 'table'))
+      pathlib.Path(staging, 'table', 'x.npy').write_bytes(b'abc')
+      pathlib.Path(staging, 'empty').write_bytes(b'')
+      # JSON turns the keys into strings, which are ordered differently.
+      metadata.update(num_blocks=3, counts={9: 'ä', 10: 'b'})
+    self.path = pathlib.Path(self.directory, manifests.NAME)
+
+  def _edit(self, change, seal=True):
+    manifest = json.loads(self.path.read_text())
+    change(manifest)
+    if seal:
+      _write(self.path, manifest)
+    else:
+      self.path.write_text(json.dumps(manifest))
+
+  def test_round_trip(self):
+    manifest = _read(self.directory)
+    self.assertEqual(manifest['counts'], {'9': 'ä', '10': 'b'})
+    # sha256 of 'abc', from FIPS 180-4.
+    entry = manifest['files']['table/x.npy']
+    self.assertEqual(entry['size'], 3)
+    self.assertStartsWith(entry['sha256'], 'ba7816bf8f01cfea')
+    manifests.check(self.directory, manifest, contents=True)
+    self.assertEqual(os.listdir(os.path.dirname(self.directory)), ['corpus'])
+
+  @mock.patch.object(manifests, 'SMALL_BYTES', 2)
+  def test_large_files_are_hashed_only_with_contents(self):
+    manifest, file = _read(self.directory), self.path.parent / 'table' / 'x.npy'
+    file.write_bytes(b'abd')
+    manifests.check(self.directory, manifest, contents=False)
+    with self.assertRaisesRegex(errors.UserError, 'x.npy must be unchanged'):
+      manifests.check(self.directory, manifest, contents=True)
+    file.write_bytes(b'ab')
+    with self.assertRaisesRegex(errors.UserError, "3.* Found {'size': 2}"):
+      manifests.check(self.directory, manifest, contents=False)
+    file.unlink()
+    with self.assertRaisesRegex(errors.UserError, 'x.npy must be there'):
+      manifests.check(self.directory, manifest, contents=False)
+
+  def test_small_files_are_always_hashed(self):
+    (self.path.parent / 'table' / 'x.npy').write_bytes(b'abd')
+    manifest = _read(self.directory)
+    with self.assertRaisesRegex(errors.UserError, 'x.npy must be unchanged'):
+      manifests.check(self.directory, manifest, contents=False)
+
+  @parameterized.named_parameters(
+    ('changed', lambda m: m.update(num_blocks=4), 'another SHA-256'),
+    ('other', lambda m: m.pop('num_blocks'), "no 'num_blocks'"),
+    ('no_files', lambda m: m.pop('files'), 'Found no'),
+    # Without a checksum nothing verifies the manifest.
+    ('unsealed', lambda m: m.pop('manifest_sha256'), 'must have'),
+  )
+  def test_a_changed_manifest_is_a_user_error(self, change, message):
+    self._edit(change, seal=False)
+    with self.assertRaisesRegex(errors.UserError, message):
+      _read(self.directory)
+
+  def test_a_missing_or_cut_manifest_is_a_user_error(self):
+    self.path.write_text('[{')
+    with self.assertRaisesRegex(errors.UserError, 'must be JSON'):
+      _read(self.directory)
+    self.path.unlink()
+    with self.assertRaisesRegex(errors.UserError, 'must be a corpus.*bin.make'):
+      _read(self.directory)
+
+  @parameterized.named_parameters(
+    ('text', lambda m: m.update(num_blocks='3')),
+    ('half', lambda m: m.update(num_blocks=3.5)),
+    ('negative', lambda m: m.update(num_blocks=-3)),
+    ('true', lambda m: m.update(num_blocks=True)),
+    ('huge', lambda m: m.update(num_blocks=10**30)),
+    ('null', lambda m: m.update(num_blocks=None)),
+    ('list_of_files', lambda m: m.update(files=['table/x.npy'])),
+    ('no_entry', lambda m: m['files'].update({'table/x.npy': None})),
+    ('bytes', lambda m: m['files'].update({'table/x.npy': {'bytes': 3}})),
+    ('no_sha256', lambda m: m['files']['table/x.npy'].pop('sha256')),
+    ('half_a_sha256', lambda m: m['files']['empty'].update(sha256='e3b0')),
+    ('negative_size', lambda m: m['files']['empty'].update(size=-1)),
+    ('unlisted', lambda m: m['files'].pop('table/x.npy')),
+  )
+  def test_fields_of_a_wrong_type_are_a_user_error(self, change):
+    self._edit(change)
+    with self.assertRaisesRegex(errors.UserError, 'manifest.json'):
+      _read(self.directory)
+
+  @parameterized.parameters(
+    '../home/thesis.txt',
+    'table/../../home/thesis.txt',
+    'THESIS',  # Stands for the absolute path.
+    'table//x.npy',
+    './empty',
+    '..\\home\\thesis.txt',
+    'C:thesis.txt',
+    'gs://bucket/thesis.txt',
+    'empty\0',
+    '',
+    '.',
+    'table',  # A directory.
+    'manifest.json',
+    'link/thesis.txt',  # Below a link to another folder.
+    'linked_file',
+  )
+  def test_names_outside_of_the_directory_are_refused(self, name):
+    thesis = pathlib.Path(self.directory).parent / 'home' / 'thesis.txt'
+    thesis.parent.mkdir()
+    thesis.write_text('mine')
+    (self.path.parent / 'link').symlink_to(thesis.parent)
+    (self.path.parent / 'linked_file').symlink_to(thesis)
+    name = str(thesis) if name == 'THESIS' else name
+    entry = manifests.describe_bytes(b'mine')
+    self._edit(lambda m: m['files'].update({name: entry}))
+    before = sorted(pathlib.Path(self.directory).rglob('*'))
+    with self.assertRaises(errors.UserError):
+      _read(self.directory)
+    with self.assertRaisesRegex(errors.UserError, 'Nothing was deleted'):
+      outputs.check_new(self.directory, overwrite=True)
+    with (
+      self.assertRaisesRegex(errors.UserError, 'Nothing was deleted'),
+      outputs.publishing(self.directory),
+    ):
+      pass
+    self.assertEqual(thesis.read_text(), 'mine')
+    self.assertEqual(sorted(pathlib.Path(self.directory).rglob('*')), before)
+
+  def test_writes_into_no_linked_folder(self):
+    elsewhere = pathlib.Path(self.directory).parent / 'home'
+    elsewhere.mkdir()
+    other = pathlib.Path(self.directory).parent / 'other'
+    other.mkdir()
+    (other / 'table').symlink_to(elsewhere)
+    with (
+      self.assertRaisesRegex(errors.UserError, 'by a link'),
+      outputs.publishing(str(other)) as (staging, _),
+    ):
+      os.mkdir(os.path.join(staging, 'table'))
+      pathlib.Path(staging, 'table', 'x.npy').write_bytes(b'abc')
+    self.assertEmpty(os.listdir(elsewhere))
+
+  def test_links_within_and_to_the_directory_are_allowed(self):
+    (self.path.parent / 'same').symlink_to('table/x.npy')
+    self._edit(
+      lambda m: m['files'].update(same=manifests.describe_bytes(b'abc'))
+    )
+    link = pathlib.Path(self.directory).parent / 'link'
+    link.symlink_to(self.directory)
+    manifests.check(str(link), _read(str(link)), contents=True)
+
+  def test_a_directory_whose_manifest_is_damaged_is_not_replaced(self):
+    self.path.write_text('{"num_blocks"')
+    with (
+      self.assertRaisesRegex(errors.UserError, 'Nothing was deleted'),
+      outputs.publishing(self.directory),
+    ):
+      pass
+    self.assertTrue((self.path.parent / 'table' / 'x.npy').exists())
+
+  def test_replaces_only_files_that_the_manifest_lists(self):
+    (self.path.parent / 'mine').write_bytes(b'a')
+    with outputs.publishing(self.directory) as (staging, metadata):
+      pathlib.Path(staging, 'new').write_bytes(b'b')
+      metadata['num_blocks'] = 0
+    self.assertEqual(
+      sorted(os.listdir(self.directory)),
+      ['manifest.json', 'mine', 'new', 'table'],
+    )
+    self.assertEmpty(os.listdir(os.path.join(self.directory, 'table')))
+
+  @parameterized.parameters('{"a": ' * 100_000, '\xff', '7' * 6000, '[]', '')
+  def test_a_manifest_that_is_no_json_object_is_a_user_error(self, text):
+    self.path.write_bytes(text.encode('latin-1'))
+    with self.assertRaisesRegex(errors.UserError, 'manifest.json must be'):
+      _read(self.directory)
+
+  def test_a_fifo_is_a_user_error(self):
+    os.mkfifo(self.path.parent / 'fifo')
+    self._edit(lambda m: m['files'].update(fifo=manifests.describe_bytes(b'')))
+    with self.assertRaisesRegex(errors.UserError, 'Found a FIFO'):
+      _read(self.directory)
+    self.path.unlink()
+    os.mkfifo(self.path)
+    with self.assertRaisesRegex(errors.UserError, 'Found a FIFO'):
+      _read(self.directory)
+
+
+class BackgroundCheckTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = os.path.join(self.create_tempdir().full_path, 'x')
+    with outputs.publishing(self.directory) as (staging, _):
+      pathlib.Path(staging, 'large').write_bytes(b'abc')
+      pathlib.Path(staging, 'small').write_bytes(b'ab')
+    self.manifest = manifests.read(self.directory, manifests.ANY)
+    self.enter_context(mock.patch.object(manifests, 'SMALL_BYTES', 2))
+
+  def _start(self, pause=lambda: None):
+    return manifests.check_in_background(self.directory, self.manifest, pause)
+
+  def test_logs_one_line_if_all_files_are_unchanged(self):
+    pause = mock.Mock()
+    with self.assertLogs('absl', 'INFO') as logs:
+      self._start(pause).join()
+    self.assertLen(logs.records, 1)
+    self.assertIn('1 large files', logs.records[0].getMessage())
+    pause.assert_called_once()
+
+  def test_names_a_changed_file(self):
+    pathlib.Path(self.directory, 'large').write_bytes(b'abd')
+    with self.assertLogs('absl', 'INFO') as logs:
+      self._start().join()
+    (record,) = logs.records
+    self.assertEqual(record.levelname, 'ERROR')
+    self.assertIn('large must be unchanged', record.getMessage())
+
+  def test_small_files_need_no_thread(self):
+    self.manifest['files'].pop('large')
+    self.assertIsNone(self._start())
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,80 @@
+"""Tests for realm_tf.run.metrics_log."""
+
+import os
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.run import metrics_log
+
+
+class MetricsLogTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = os.path.join(self.create_tempdir().full_path, 'metrics.jsonl')
+
+  def _read(self, text):
+    pathlib.Path(self.path).write_bytes(text.encode('utf-8', 'surrogateescape'))
+    return metrics_log.read(self.path)
+
+  def test_numbers_by_step(self):
+    rows = self._read(
+      '{"step": 1, "loss": 3, "note": "x", "done": true}\n\n'
+      '{"step": 2, "loss": NaN, "p_null": 0.5}\n'
+    )
+    self.assertEqual(rows[0], {'step': 1, 'loss': 3.0})
+    series = metrics_log.by_metric(rows)
+    self.assertEqual(list(series), ['loss', 'p_null'])
+    np.testing.assert_array_equal(series['loss'].steps, [1, 2])
+    np.testing.assert_array_equal(series['loss'].values, [3.0, np.nan])
+    np.testing.assert_array_equal(series['p_null'].steps, [2])
+
+  @parameterized.parameters(
+    '{"step": 2, "lo', '{"ste', '{"step": 2, "a": "\udcc3'
+  )
+  def test_an_incomplete_last_line_is_skipped(self, end):
+    self.assertEqual(self._read('{"step": 1}\n' + end), [{'step': 1}])
+
+  def test_a_complete_last_line_needs_no_newline(self):
+    rows = self._read('{"step": 1}\n{"step": 2}')
+    self.assertEqual(rows, [{'step': 1}, {'step': 2}])
+
+  def test_rows_of_a_resumed_run_replace_earlier_ones(self):
+    rows = self._read(
+      '{"step": 2, "loss": 1}\n{"step": 4, "loss": 2}\n{"step": 6, "loss": 3}\n'
+      '{"step": 3, "loss": 4}\n{"step": 4, "loss": 5}\n'
+    )
+    self.assertEqual([row['step'] for row in rows], [2, 3, 4])
+    self.assertEqual([row['loss'] for row in rows], [1.0, 4.0, 5.0])
+
+  @parameterized.parameters(
+    '{"step": 2, "lo',
+    '[1]',
+    '{"loss": 1}',
+    '{"step": 1' + '0' * 20 + '}',
+    '[' * 100_000,
+    '{"loss": ' + '7' * 6000 + '}',
+    '{"step": 1.5}',
+    '{"step": true}',
+    '{"step": -1}',
+    '\udcff',
+  )
+  def test_a_broken_line_is_named(self, line):
+    with self.assertRaisesRegex(errors.UserError, r'metrics\.jsonl:2 must'):
+      self._read(f'{{"step": 1}}\n{line}\n{{"step": 3}}\n')
+
+  @parameterized.parameters('', '\n', '{"step"')
+  def test_no_row_is_a_user_error(self, text):
+    with self.assertRaisesRegex(errors.UserError, 'Wait for it'):
+      self._read(text)
+
+  def test_no_file_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, 'must hold metrics.jsonl'):
+      metrics_log.read(self.path)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,168 @@
+"""Tests for realm_tf.run.shared_work, with a clock of their own."""
+
+import os
+import pathlib
+from unittest import mock
+
+from absl.testing import absltest
+
+from realm_tf import errors
+from realm_tf.run import json_files
+from realm_tf.run import shared_work
+
+_TASKS = ('a', 'b', 'c')
+
+
+class SharedWorkTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = os.path.join(self.create_tempdir().full_path, 'work')
+    self.now = 1000.0
+    self.runs_here = {}  # Worker's name -> whether it runs.
+
+  def _take(self, work, tasks):
+    """Takes a task and never releases it, as a killed process."""
+    return self.enter_context(work.claim(tasks))
+
+  def _work(self, name):
+    return shared_work.SharedWork(
+      self.directory,
+      shared_work.Worker(name, 'here', '1 2'),
+      takeover_secs=60.0,
+      clock=lambda: self.now,
+      is_running=lambda worker: self.runs_here.get(worker.name),
+    )
+
+  def test_one_worker_does_all_tasks_in_its_order(self):
+    work = self._work('x')
+    for i, task in enumerate('cab'):
+      self.assertEqual(self._take(work, 'cab'), task)
+      self.assertEqual(work.num_done(_TASKS), i)
+      self.assertTrue(work.finish(task, {'made': task}))
+    self.assertIsNone(self._take(work, 'cab'))
+    self.assertEqual(
+      work.results(_TASKS, {}), [{'made': 'a'}, {'made': 'b'}, {'made': 'c'}]
+    )
+
+  def test_no_task_is_given_to_two_workers(self):
+    first, second = self._work('x'), self._work('y')
+    self.assertEqual(self._take(first, _TASKS), 'a')
+    self.assertEqual(self._take(second, _TASKS), 'b')
+    first.finish('a', {})
+    self.assertEqual(self._take(second, ['a', 'b']), 'b')  # 'y' gets 'b' again.
+    self.assertEqual(self._take(first, _TASKS), 'c')
+    self.assertIsNone(self._take(self._work('z'), _TASKS))
+
+  def test_done_tasks_stay_done_after_a_restart(self):
+    work = self._work('x')
+    for task in _TASKS[:2]:
+      self._take(work, _TASKS)
+      work.finish(task, {})
+    self.assertEqual(self._work('again').num_done(_TASKS), 2)
+    self.assertEqual(self._take(self._work('again'), _TASKS), 'c')
+
+  def test_an_ended_process_on_this_machine_is_dead_at_once(self):
+    self._take(self._work('x'), ['a'])
+    self.runs_here['x'] = True
+    self.assertIsNone(self._take(self._work('y'), ['a']))
+    self.runs_here['x'] = False
+    self.assertEqual(self._take(self._work('y'), ['a']), 'a')
+
+  def test_a_worker_elsewhere_is_dead_after_a_long_silence(self):
+    other, observer = self._work('x'), self._work('y')
+    self._take(other, ['a'])
+    for _ in range(3):  # Slow beats count too.
+      other.beat()
+      self.assertIsNone(self._take(observer, ['a']))
+      self.now += 100.0
+    other.beat()
+    self.assertIsNone(self._take(observer, ['a']))  # A new beat.
+    self.now += 60.0
+    self.assertIsNone(self._take(observer, ['a']))
+    self.now += 0.1
+    self.assertEqual(self._take(observer, ['a']), 'a')
+
+  def test_a_worker_without_a_beat_is_dead_after_the_same_time(self):
+    self._take(self._work('x'), ['a'])
+    observer = self._work('y')
+    self.assertIsNone(self._take(observer, ['a']))
+    self.now += 60.1
+    self.assertEqual(self._take(observer, ['a']), 'a')
+
+  def test_a_clock_set_back_makes_no_worker_dead(self):
+    other, observer = self._work('x'), self._work('y')
+    self._take(other, ['a'])
+    self._take(observer, ['a'])
+    self.now -= 10_000.0
+    other.beat()
+    self.assertIsNone(self._take(observer, ['a']))
+
+  def test_an_unreadable_claim_is_ignored(self):
+    work = self._work('x')
+    pathlib.Path(self.directory, 'a.claim').write_text('{"na')
+    self.assertEqual(self._take(work, ['a']), 'a')
+
+  def test_the_last_of_two_simultaneous_claims_counts(self):
+    late = self._work('y')
+
+    def write(path, value):
+      real_write(path, value)
+      if value['name'] == 'x':
+        # Claims between the other worker's write and read.
+        self._take(late, ['a'])
+
+    real_write = json_files.write
+    names = mock.patch.object(
+      shared_work.SharedWork, '_names', return_value=set()
+    )
+    with names, mock.patch.object(json_files, 'write', side_effect=write):
+      self.assertIsNone(self._take(self._work('x'), ['a']))
+    self.assertEqual(self._take(late, ['a']), 'a')
+
+  def test_an_error_releases_the_task_at_once(self):
+    failing, other = self._work('x'), self._work('y')
+    self.runs_here['x'] = True
+    with self.assertRaisesRegex(OSError, 'full'), failing.claim(['a']):
+      self.assertIsNone(self._take(other, ['a']))
+      raise OSError('The disk is full.')
+    self.assertEqual(self._take(other, ['a']), 'a')
+
+  def test_a_task_taken_over_by_another_is_not_released(self):
+    late, other = self._work('x'), self._work('y')
+    with self.assertRaises(OSError), late.claim(['a']):
+      self.runs_here['x'] = False
+      self._take(other, ['a'])
+      raise OSError
+    self.runs_here['y'] = True
+    self.assertIsNone(self._take(self._work('z'), ['a']))
+
+  def test_the_first_result_counts(self):
+    first, second = self._work('x'), self._work('y')
+    self.assertTrue(first.finish('a', {'by': 'x'}))
+    self.assertFalse(second.finish('a', {'by': 'y'}))
+    self.assertEqual(second.results(['a'], {}), [{'by': 'x'}])
+
+  def test_an_unreadable_result_is_a_user_error(self):
+    work = self._work('x')
+    work.finish('a', {})
+    path = pathlib.Path(self.directory, 'a.done')
+    path.write_text('{')
+    with self.assertRaisesRegex(errors.UserError, str(path)):
+      work.results(['a'], {})
+
+  def test_beats_only_while_the_body_runs(self):
+    work = shared_work.SharedWork(
+      self.directory, shared_work.Worker('x', '', ''), takeover_secs=0.006
+    )
+    beat_file = os.path.join(self.directory, 'x.beat')
+    with work.beating():
+      first = json_files.read(beat_file)
+      while json_files.read(beat_file) <= first + 2:  # Hangs without beats.
+        pass
+    last = json_files.read(beat_file)
+    work.beat()
+    self.assertEqual(json_files.read(beat_file), last + 1)
+
+
+if __name__ == '__main__':
+  absltest.main()

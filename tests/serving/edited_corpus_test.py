@@ -1,0 +1,99 @@
+"""Tests for realm_tf.serving.edited_corpus, on a real model."""
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.qa import loading
+from realm_tf.retrieval import retrievers
+from realm_tf.serving import changes
+from realm_tf.serving import edited_corpus
+from tests import tiny
+from tests.serving import small_models
+
+_QUESTIONS = ['a b ?', 'e f', 'c c d']
+
+
+class CorpusEditsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    model_dir, self.corpus_dir = small_models.write_all(
+      self.create_tempdir().full_path
+    )
+    self.loaded = loading.load(model_dir, self.corpus_dir)
+    self.edits = edited_corpus.EditedCorpus(self.loaded)
+    choices = loading.Choices(num_read=4)
+    answerer = loading.answerer_of(self.loaded, choices)
+    self.before = answerer.answer(_QUESTIONS)
+
+  def _answers(self, edits):
+    answerer = loading.answerer_of(edits.opened, loading.Choices(num_read=4))
+    return answerer.answer(_QUESTIONS)
+
+  def _assert_same(self, ours, theirs):
+    for one, other in zip(ours, theirs, strict=True):
+      self.assertEqual(one.prediction, other.prediction)
+      self.assertAlmostEqual(one.score, other.score, places=4)
+      for mine, its in zip(one.evidence, other.evidence, strict=True):
+        self.assertEqual(mine[:6], its[:6])
+        self.assertAlmostEqual(mine.score, its.score, places=4)
+        self.assertAlmostEqual(
+          mine.retrieval_probability, its.retrieval_probability, places=5
+        )
+
+  def test_finds_the_blocks_of_articles_and_documents(self):
+    document = changes.Document('new', 'n', 'A b. C d. E f.')
+    change = changes.Change([document], ['second'])
+    self.edits.apply(*self.edits.prepare([change]))
+    for block_id, ids in ((0, [0]), (1, []), (3, [2, 3]), (5, [4, 5]), (6, [])):
+      self.assertEqual(self.edits.article_blocks(block_id).tolist(), ids)
+
+  def test_without_edits_nothing_changes(self):
+    self._assert_same(self._answers(self.edits), self.before)
+
+  def test_search_and_reader_use_the_new_text(self):
+    self.edits.change(1, 'F f. D d d d.')
+    for answer in self._answers(self.edits):
+      for item in answer.evidence:  # All four blocks are read.
+        is_edited = item.text == 'F f. D d d d.'
+        self.assertEqual(item.block_id == 1, is_edited)
+        self.assertEqual(item.text[item.start : item.end], item.answer)
+    # The score of the changed block comes from its new embedding.
+    ids = tiny.TOKENIZER.token_ids_batch(['F f. D d d d.'])[0]
+    lengths = self.loaded.config.lengths
+    titles, bodies = self.edits.table.gather(
+      np.array([[0, 1]]), lengths.title_tokens, 12
+    )
+    np.testing.assert_array_equal(bodies[0, 1, : len(ids)], ids)
+    self.assertEqual(titles.shape, (1, 2, 2))
+    retrieved = retrievers.over_index(self.edits.opened)(
+      np.array([[5, 6, 7]]), 4
+    )
+    self.assertCountEqual(retrieved.block_ids[0], range(4))
+    own = retrievers.over_index(self.loaded)(np.array([[5, 6, 7]]), 4)
+    scores = dict(zip(retrieved.block_ids[0], retrieved.scores[0]))
+    for block_id, score in zip(own.block_ids[0], own.scores[0]):
+      if block_id == 1:
+        self.assertNotAlmostEqual(scores[block_id], score, places=6)
+      else:
+        self.assertAlmostEqual(scores[block_id], score, places=6)
+
+  def test_restored_blocks_give_the_first_answers_again(self):
+    self.edits.change(1, 'F f.')
+    self.edits.change(2, 'A.')
+    self.edits.change(1, None)
+    self.assertEqual(self.edits.table.changed, {2: 'A.'})
+    self.edits.change(2, None)
+    self._assert_same(self._answers(self.edits), self.before)
+
+  def test_another_model_adopts_the_texts(self):
+    self.edits.change(1, 'F f.')
+    self.edits.change(3, 'A.')
+    other = edited_corpus.EditedCorpus(self.loaded)
+    other.change(0, 'B.')
+    other.adopt(self.edits)
+    self.assertEqual(other.table.changed, {1: 'F f.', 3: 'A.'})
+    self._assert_same(self._answers(other), self._answers(self.edits))
+
+
+if __name__ == '__main__':
+  absltest.main()
