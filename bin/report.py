@@ -5,9 +5,9 @@ r"""Writes a training run as one self-contained HTML page.
       --eval_dir=runs/eval/qa --output=both.html
   python -m bin.report --run_dir=runs/qa --results=runs/results.json
 
-The page shows the comparison of systems, risk by coverage, the curves and last
-values of metrics.jsonl, masked sentences with their candidates, evaluations and
-the config. Runs of the same kind share each plot. The runs may be unfinished.
+The page shows the comparison of systems, risk by coverage, how retrieval
+utility and held-out recall grow, and masked sentences with their candidates.
+TensorBoard shows all other metrics. The runs may be unfinished.
 """
 
 import os
@@ -19,7 +19,7 @@ from absl import flags
 
 from realm_tf.run import outputs
 from realm_tf.serving import comparison
-from realm_tf.serving import page
+from realm_tf.serving import report
 from realm_tf.serving import run_reader
 
 _RUN_DIR = path_flags.existing(
@@ -44,7 +44,7 @@ def main(_):
   evaluations = run_reader.evaluations(runs, _EVAL_DIR.value or [])
   results = run_reader.results(_RESULTS.value or [])
   path = _OUTPUT.value or os.path.join(_RUN_DIR.value[0], 'report.html')
-  outputs.write_text(path, page.build(runs, evaluations, results))
+  outputs.write_text(path, report.build(runs, evaluations, results))
   print(f'Wrote {path}.')
   if _PICTURE.value:
     outputs.write_text(_PICTURE.value, comparison.picture_file(results))

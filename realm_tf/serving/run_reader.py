@@ -1,16 +1,11 @@
-"""Reads run directories: series, config, examples, evaluations and tables.
-
-A config is read as plain JSON: it may be from another version of realm_tf.
-"""
+"""Reads run directories: series, examples, evaluations and tables."""
 
 from collections.abc import Mapping, Sequence
-import dataclasses
 import os
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf import input_files
 from realm_tf import json_text
@@ -55,7 +50,6 @@ class Run(NamedTuple):
     name: Short name, unique among the runs.
     rows: Rows of metrics.jsonl, by step.
     series: The same numbers by metric.
-    config: 'a.b' -> value; empty without config.json.
     examples: Queries with candidates, written by pre-training.
   """
 
@@ -64,7 +58,6 @@ class Run(NamedTuple):
   is_done: bool
   rows: Sequence[metrics_log.Row]
   series: Mapping[str, metrics_log.Series]
-  config: Mapping[str, Any]
   examples: Sequence[examples_lib.Example]
 
   @property
@@ -144,13 +137,7 @@ def results(paths: Sequence[str]) -> list[Results]:
   return found
 
 
-def default_config() -> dict[str, Any]:
-  """Returns the default config as 'a.b' -> value."""
-  return config_files.flatten(dataclasses.asdict(config_lib.ExperimentConfig()))
-
-
 def _read(name: str, path: str) -> Run:
-  config_file = os.path.join(path, config_files.CONFIG_FILE)
   rows = metrics_log.read(layout.metrics_file(path))
   return Run(
     name,
@@ -158,7 +145,6 @@ def _read(name: str, path: str) -> Run:
     tf.io.gfile.exists(layout.done_file(path)),
     rows,
     {**metrics_log.by_metric(rows), **_held_out(path)},
-    _read_tree(config_file) if tf.io.gfile.exists(config_file) else {},
     examples_lib.read(path),
   )
 
@@ -198,8 +184,3 @@ def _names(paths: Sequence[str]) -> list[str]:
 
 def _absolute(path: str) -> str:
   return path.rstrip('/') if '://' in path else os.path.abspath(path)
-
-
-def _read_tree(path: str) -> dict[str, Any]:
-  """Returns a JSON file as 'a.b' -> value."""
-  return config_files.flatten(json_files.read_object(path))

@@ -1,15 +1,15 @@
-"""Tests for realm_tf.serving.confidence."""
+"""Tests for the risk of realm_tf.serving.curves."""
 
 import re
 
 from absl.testing import absltest
 
-from realm_tf.serving import confidence
+from realm_tf.serving import curves
 
 
 class ConfidenceTest(absltest.TestCase):
   def test_curves_of_risk_by_coverage(self):
-    text = confidence.picture(
+    text = curves.risk(
       {'all': [(0.5, 0.0), (1.0, 0.25)], 'answerable': [(0.5, 0.0), (1.0, 0.1)]}
     )
     self.assertIn('in %: all 25.0; answerable 10.0', text)
@@ -29,8 +29,8 @@ class ConfidenceTest(absltest.TestCase):
 
   def test_curves_without_a_right_answer_are_left_out(self):
     wrong = [(0.5, 1.0), (1.0, 1.0)]
-    self.assertEqual(confidence.picture({'missing': wrong, 'none': []}), '')
-    text = confidence.picture({'missing': wrong, 'all': [(0.5, 0), (1, 0.5)]})
+    self.assertEqual(curves.risk({'missing': wrong, 'none': []}), '')
+    text = curves.risk({'missing': wrong, 'all': [(0.5, 0), (1, 0.5)]})
     self.assertNotIn('missing', text)
 
 

@@ -8,19 +8,20 @@ import numpy as np
 
 from realm_tf.run import metrics_log
 from realm_tf.serving import curves
-from realm_tf.serving import panels
 
-_PANEL = panels.Panel('Loss', '', 'nats', {'loss': ''})
+_PANEL = curves.Panel('Loss', '', 'nats', {})
 
 
-def _draw(*values, every=1, panel=_PANEL, last_step=40):
+def _draw(*values, every=1, panel=_PANEL):
   """Returns the picture of a curve for each of `values`."""
-  lines = []
-  for i, each in enumerate(values):
-    steps = np.arange(1, len(each) + 1) * every
-    series = metrics_log.Series(steps, np.array(each, np.float64))
-    lines.append(curves.Line(f'line {i}', i, series))
-  return curves.picture(panel, lines, 'Training', last_step)
+  metrics = {f'metric {i}': f'line {i}' for i in range(len(values))}
+  series = {
+    name: metrics_log.Series(
+      np.arange(1, len(each) + 1) * every, np.array(each, np.float64)
+    )
+    for name, each in zip(metrics, values)
+  }
+  return curves.learned(panel._replace(metrics=metrics), {'run': series})
 
 
 def _paths(text, i):
@@ -52,7 +53,7 @@ class CurvesTest(absltest.TestCase):
       self.assertIn(expected, text)
     self.assertEqual(
       ElementTree.fromstring(text).get('aria-label'),
-      'Training, Loss (loss) by training step: line 0 2; line 1 0.5',
+      'Loss by training step: line 0 2; line 1 0.5',
     )
 
   def test_curves_and_axes_take_the_colors_of_the_page(self):
@@ -94,19 +95,11 @@ class CurvesTest(absltest.TestCase):
   def test_a_long_curve_shows_means_and_a_band(self):
     values = np.tile([0.0, 4.0], 2000)
     values[1234] = 100.0  # An outlier must stay visible.
-    text = _draw(values, last_step=len(values))
+    text = _draw(values)
     self.assertLessEqual(len(_points(text, 0)), 200)
     self.assertIn('opacity: 0.2', text)
     self.assertIn('>100<', text)  # On the axis.
-    self.assertNotIn('opacity: 0.2', _draw(values[:200], last_step=200))
-
-  def test_outliers_make_the_axis_logarithmic(self):
-    panel = _PANEL._replace(may_be_log=True)
-    # The median is 1. 30 is above 20 medians, 15 is not.
-    for last, label in ((30.0, 'nats, logarithmic'), (15.0, 'nats')):
-      self.assertIn(f'>{label}<', _draw([1.0, 1.0, last], panel=panel))
-    # 0 has no logarithm.
-    self.assertNotIn('logarithmic', _draw([0, 1, 99], panel=panel))
+    self.assertNotIn('opacity: 0.2', _draw(values[:200]))
 
 
 if __name__ == '__main__':

@@ -1,17 +1,17 @@
-"""Tests for realm_tf.serving.excerpts."""
+"""Tests for the examples of realm_tf.serving.report."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf.run import examples as examples_lib
-from realm_tf.serving import excerpts
+from realm_tf.serving import report
 from tests.serving import small_run
 
 
 def _block(query='a pound', masked=((2, 7),), text='A pound.'):
   """Returns the shown part of a candidate with `text`, in pieces."""
   candidate = examples_lib.Candidate(1, 'T', text, 0.5, 0.5, None)
-  _, [(_, pieces)] = excerpts.of_example(
+  _, [(_, pieces)] = report.of_example(
     examples_lib.Example(1, query, masked, [candidate])
   )
   return pieces
@@ -19,7 +19,7 @@ def _block(query='a pound', masked=((2, 7),), text='A pound.'):
 
 class ExcerptsTest(parameterized.TestCase):
   def test_a_sentence_and_its_candidates(self):
-    sentence, candidates = excerpts.of_example(small_run.EXAMPLE)
+    sentence, candidates = report.of_example(small_run.EXAMPLE)
     self.assertEqual(
       sentence, [('the ', False), ('pound', True), (' is a currency', False)]
     )

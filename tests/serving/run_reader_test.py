@@ -22,17 +22,12 @@ class RunReaderTest(parameterized.TestCase):
     return os.path.join(self.folder, *names)
 
   def test_reads_all_files(self):
-    path = small_run.write(
-      self._path('run'),
-      config={'seed': 1, 'a': {'b': 2}},
-      examples=[small_run.EXAMPLE],
-    )
+    path = small_run.write(self._path('run'), examples=[small_run.EXAMPLE])
     [run] = run_reader.read([path])
     self.assertEqual((run.name, run.path), ('run', path))
     self.assertFalse(run.is_done)
     self.assertEqual(run.rows, list(small_run.ROWS))
     self.assertEqual(list(run.series['loss'].values), [4.0, 2.5])
-    self.assertEqual(run.config, {'seed': 1, 'a.b': 2})
     self.assertEqual(run.examples, [small_run.EXAMPLE])
 
   def test_only_the_log_is_required(self):
@@ -40,7 +35,7 @@ class RunReaderTest(parameterized.TestCase):
     pathlib.Path(layout.done_file(path)).touch()
     [run] = run_reader.read([path])
     self.assertTrue(run.is_done)
-    self.assertEqual((run.config, run.examples), ({}, []))
+    self.assertEqual(run.examples, [])
 
   @parameterized.parameters(
     (('a/x', 'a/y'), ['x', 'y']), (('a/x', 'b/x/'), ['a/x', 'b/x'])
@@ -123,13 +118,11 @@ class RunReaderTest(parameterized.TestCase):
     path = small_run.write(self._path('run'))
     with self.assertRaisesRegex(errors.UserError, '--eval_dir must be'):
       run_reader.evaluations(run_reader.read([path]), [path])
-    for name in ('metrics.json', 'config.json'):
-      for text in ('{', '[]'):
-        file = pathlib.Path(path, name)
-        file.write_text(text)
-        with self.assertRaisesRegex(errors.UserError, f'{file} must be'):
-          run_reader.evaluations(run_reader.read([path]), [])
-        file.unlink()
+    for text in ('{', '[]'):
+      file = pathlib.Path(path, 'metrics.json')
+      file.write_text(text)
+      with self.assertRaisesRegex(errors.UserError, f'{file} must be'):
+        run_reader.evaluations(run_reader.read([path]), [])
 
 
 if __name__ == '__main__':

@@ -23,7 +23,6 @@ EXAMPLE = examples_lib.Example(
 def write(
   path: str,
   rows: Sequence[dict] = ROWS,
-  config: dict | None = None,
   examples: Sequence[examples_lib.Example] = (),
   metrics: dict[str, dict] | None = None,
 ) -> str:
@@ -31,16 +30,12 @@ def write(
 
   Args:
     rows: Rows of metrics.jsonl.
-    config: Tree of config.json, if any.
     examples: Content of examples.jsonl.
     metrics: Folder in the directory -> content of metrics.json.
   """
   os.makedirs(path)
   with open(layout.metrics_file(path), 'w') as file:
     file.writelines(json.dumps(row) + '\n' for row in rows)
-  if config is not None:
-    with open(os.path.join(path, 'config.json'), 'w') as file:
-      json.dump(config, file)
   if examples:
     examples_lib.write(path, examples)
   for folder, values in (metrics or {}).items():
