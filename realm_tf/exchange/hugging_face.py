@@ -32,30 +32,26 @@ _ACTIVATIONS = {
 }
 _WIDTH = json_shapes.optional(json_shapes.count(1, 65_536))
 _NUMBER = json_shapes.optional(json_shapes.NUMBER)
-_NO = json_shapes.optional(json_shapes.one_of(False))
-_EMPTY = json_shapes.optional(
-  json_shapes.Shape('empty', lambda value: not value)
-)
-_EPSILON = json_shapes.Shape(
-  f'{bert.LAYER_NORM_EPSILON}',
-  lambda value: (
-    json_shapes.NUMBER.holds(value)
-    and np.isclose(value, bert.LAYER_NORM_EPSILON, rtol=1e-3, atol=0)
-  ),
+# Fields that change a model's outputs, and that must be false or empty.
+_OFF = (
+  'is_decoder',
+  'add_cross_attention',
+  'is_encoder_decoder',
+  'pruned_heads',
+  'quantization_config',
 )
 _FIELDS = {
   'model_type': json_shapes.one_of('bert', 'realm'),
   'architectures': json_shapes.optional(json_shapes.list_of(json_shapes.TEXT)),
   'hidden_act': json_shapes.optional(json_shapes.one_of(*_ACTIVATIONS)),
-  'layer_norm_eps': json_shapes.optional(_EPSILON),
+  'layer_norm_eps': json_shapes.optional(
+    json_shapes.number(
+      0.999 * bert.LAYER_NORM_EPSILON, 1.001 * bert.LAYER_NORM_EPSILON
+    )
+  ),
   'position_embedding_type': json_shapes.optional(
     json_shapes.one_of('absolute')
   ),
-  'is_decoder': _NO,
-  'add_cross_attention': _NO,
-  'is_encoder_decoder': _NO,
-  'pruned_heads': _EMPTY,
-  'quantization_config': _EMPTY,
   'tie_word_embeddings': json_shapes.optional(json_shapes.SWITCH),
   'vocab_size': json_files.SIZE,
   'hidden_size': json_files.SIZE,
@@ -75,7 +71,11 @@ _FIELDS = {
 
 
 def encoder_config(values: dict[str, Any], path: str) -> config_lib.BertConfig:
-  """Returns the sizes of an encoder_config; `path` is for errors."""
+  """Returns the sizes of an encoder; `path` is for errors."""
+  for name in _OFF:
+    if values.get(name):
+      found = json_shapes.shown(values[name])
+      raise json_files.wrong(path, f'have no {name}', found)
   try:
     return config_lib.BertConfig(
       vocab_size=values['vocab_size'],

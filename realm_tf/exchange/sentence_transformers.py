@@ -44,7 +44,10 @@ _ARGUMENTS = (
   'processing_kwargs',
 )
 _HARMLESS = ('attn_implementation', 'dtype', 'torch_dtype', 'trust_remote_code')
-_MODALITY = {'method': 'forward', 'method_output_name': 'last_hidden_state'}
+_MODALITY = {
+  'method': json_shapes.one_of('forward'),
+  'method_output_name': json_shapes.one_of('last_hidden_state'),
+}
 _ENCODER_FILE = 'sentence_bert_config.json'
 _ENCODER = {
   'transformer_task': json_shapes.optional(
@@ -54,7 +57,7 @@ _ENCODER = {
     json_shapes.one_of('token_embeddings')
   ),
   'modality_config': json_shapes.optional(
-    json_shapes.object_of({'text': json_shapes.one_of(_MODALITY)})
+    json_shapes.object_of({'text': json_shapes.object_of(_MODALITY)})
   ),
   'tokenizer_name_or_path': json_shapes.optional(json_shapes.one_of('')),
   'do_lower_case': json_shapes.optional(json_shapes.SWITCH),
@@ -63,9 +66,7 @@ _ENCODER = {
 }
 # transformers writes 1e30 for no limit, as an integer or a float.
 _NO_LIMIT = 1e9
-_LENGTH = json_shapes.optional(
-  json_shapes.Shape('a number', lambda value: type(value) in (int, float))
-)
+_LENGTH = json_shapes.optional(json_shapes.NUMBER)
 _TOKENIZER = {
   'model_max_length': _LENGTH,
   'max_len': _LENGTH,

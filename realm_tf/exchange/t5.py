@@ -27,7 +27,7 @@ from realm_tf.text import sentencepieces
 _ACTIVATIONS = {'relu': 'relu', 'gated-gelu': 'gated_gelu'}
 _FIELDS = {
   'model_type': json_shapes.one_of('t5'),
-  'layer_norm_epsilon': json_shapes.optional(json_shapes.one_of(1e-6)),
+  'layer_norm_epsilon': json_shapes.optional(json_shapes.number(1e-6, 1e-6)),
   'feed_forward_proj': json_shapes.optional(json_shapes.one_of(*_ACTIVATIONS)),
   'tie_word_embeddings': json_shapes.optional(json_shapes.SWITCH),
   'vocab_size': json_files.SIZE,

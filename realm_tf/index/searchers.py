@@ -35,7 +35,7 @@ SHAPE = json_shapes.object_of(
     'kind': json_shapes.one_of(*_EXACT_KINDS, 'scann', 'milvus'),
     'num_leaves': json_shapes.optional(json_shapes.count(1)),
     # Until 0.6, 'disk': without rescoring, such an index would find less.
-    'vectors': json_shapes.Shape('left out', lambda value: False, True),
+    'vectors': json_shapes.optional(json_shapes.one_of(None)),
     'dtype': json_shapes.optional(json_shapes.one_of('float32', 'bfloat16')),
     'efforts': json_shapes.optional(
       json_shapes.list_of(json_shapes.object_of(_EFFORT))

@@ -129,7 +129,7 @@ def begin(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
 def read_plan(path: str) -> Optional[Plan]:
   """Returns the plan of the version at `path`, or None."""
   fields = json_files.read(os.path.join(path, 'plan.json'))
-  is_plan = json_shapes.object_of(_PLAN_FIELDS).holds(fields)
+  is_plan = json_shapes.holds(fields, json_shapes.object_of(_PLAN_FIELDS))
   if not is_plan or len(fields) != len(Plan._fields):
     return None  # No file, or another form.
   return Plan(**fields)

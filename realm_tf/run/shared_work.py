@@ -197,8 +197,8 @@ class SharedWork:
 
   def _claimant(self, task: str) -> Optional[Worker]:
     fields = json_files.read(self._path(f'{task}.claim'))
-    is_claim = json_shapes.object_of(json_shapes.fields_of(Worker)).holds
-    if not is_claim(fields):
+    shape = json_shapes.object_of(json_shapes.fields_of(Worker))
+    if not json_shapes.holds(fields, shape):
       return None
     return Worker(*(fields[name] for name in Worker._fields))
 

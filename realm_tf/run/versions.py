@@ -173,7 +173,7 @@ def read_in_use(run_dir: str) -> list[int]:
     if not tf.io.gfile.exists(path):
       break
     content = json_files.read(path)
-    if _IN_USE.holds(content):
+    if json_shapes.holds(content, _IN_USE):
       in_use.update(content['steps'])
   return sorted(in_use)
 

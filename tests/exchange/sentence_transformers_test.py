@@ -207,7 +207,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     ({'model_type': 'SparseEncoder'}, 'SparseEncoder'),
     ({'truncate_dim': 3}, 'truncate_dim'),
     ({'prompts': ['a']}, 'prompts'),
-    ({'prompts': {'query': 3}}, 'null or a string'),
+    ({'prompts': {'query': 3}}, r'`str \| null`, got `int`'),
     ({'default_prompt_name': 'x'}, 'default_prompt_name'),
   )
   def test_refuses_settings_by_name(self, changes, found):

@@ -14,6 +14,7 @@ from realm_tf import config as config_lib
 from realm_tf.index import exact_search
 from realm_tf.index import searchers
 from realm_tf.index import tuning
+from realm_tf.run import json_shapes
 
 
 def _normal(*shape):
@@ -152,9 +153,9 @@ class SearchersTest(parameterized.TestCase):
 
   def test_settings_of_an_index_with_vectors_on_disk_are_refused(self):
     built = searchers.build(_normal(20, 8), _config('scann'))
-    self.assertTrue(searchers.SHAPE.holds(built.settings))
+    self.assertTrue(json_shapes.holds(built.settings, searchers.SHAPE))
     of_disk = {**built.settings, 'vectors': 'disk'}
-    self.assertFalse(searchers.SHAPE.holds(of_disk))
+    self.assertFalse(json_shapes.holds(of_disk, searchers.SHAPE))
 
 
 if __name__ == '__main__':

@@ -15,7 +15,11 @@ class JsonShapesTest(parameterized.TestCase):
   @parameterized.parameters(
     (json_shapes.COUNT, [0, 2**53], [-1, 2**53 + 1, 1.0, True, '1', None]),
     (json_shapes.NUMBER, [-1, 0.5], [float('nan'), float('inf'), True, '1']),
-    (json_shapes.SHA256, ['0f' * 32], ['0F' * 32, '0f' * 31, '٣' * 64, None]),
+    (
+      json_shapes.SHA256,
+      ['0f' * 32],
+      ['0F' * 32, '0f' * 31, '٣' * 64, '0f' * 32 + '\n', None],
+    ),
     (json_shapes.one_of(1, 'a'), [1, 'a'], [True, 1.0, 'b', None, [1]]),
     (json_shapes.nullable(json_shapes.TEXT), [None, ''], [0, []]),
     (json_shapes.list_of(json_shapes.TEXT), [[], ['']], ['', [0], {}]),
@@ -30,8 +34,12 @@ class JsonShapesTest(parameterized.TestCase):
     ),
   )
   def test_holds_only_for_good_values(self, shape, good, bad):
-    self.assertEqual([value for value in good if not shape.holds(value)], [])
-    self.assertEqual([value for value in bad if shape.holds(value)], [])
+    self.assertEqual(
+      [value for value in good if not json_shapes.holds(value, shape)], []
+    )
+    self.assertEqual(
+      [value for value in bad if json_shapes.holds(value, shape)], []
+    )
 
   def test_a_record_declares_its_fields(self):
     class Record(NamedTuple):
@@ -44,13 +52,24 @@ class JsonShapesTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ({}, "must have 'a', a string. Found no 'a'. Do."),
-    ({'a': 10**90}, "'a' in x:1 must be a string. Found 10*[.]{4} Do."),
-    ({'a': 'x', 'b': ['y' * 999]}, "'b' .* Found a list of 1. Do."),
-    ([], 'x:1 must be an object. Found a list of 0. Do.'),
+    ({}, 'x:1 must have .* Found: .* missing required field `a`. Do.'),
+    (
+      {'a': 10**90},
+      'Found: Expected `str`, got `int` - at `[$].a`, which is 10*[.]{4} Do.',
+    ),
+    ({'a': 'x', 'b': ['y' * 999, 0]}, r'`int` >= 1 - at `[$].b\[1\]`. Do.'),
+    (
+      {'a': '', 'c': 'z'},
+      r'`[$].c`, which must be one of x, y, which is .z.. Do.',
+    ),
+    ([], 'x:1 .* Found: Expected `object`, got `array`. Do.'),
   )
   def test_names_the_field_and_the_value(self, value, message):
-    fields = {'a': json_shapes.TEXT, 'b': json_shapes.optional(_PAIR)}
+    fields = {
+      'a': json_shapes.TEXT,
+      'b': json_shapes.optional(_PAIR),
+      'c': json_shapes.optional(json_shapes.one_of('x', 'y')),
+    }
     with self.assertRaisesRegex(errors.UserError, message):
       json_shapes.check(value, fields, 'x:1', 'Do.')
 

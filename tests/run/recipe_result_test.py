@@ -28,8 +28,8 @@ class ExamplesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('[]', 'must be a JSON object'),
-    ('{"questions": ["Who?"]}', "must have 'masked'"),
-    ('{"questions": [1], "masked": []}', "'questions' .* a list, each a str"),
+    ('{"questions": ["Who?"]}', 'required field `masked`'),
+    ('{"questions": [1], "masked": []}', 'got `int` - at `[$].questions'),
   )
   def test_other_files_are_refused(self, text, message):
     path = self.create_tempfile(content=text).full_path

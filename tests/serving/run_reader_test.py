@@ -88,7 +88,9 @@ class RunReaderTest(parameterized.TestCase):
     for cells in ({'system': 1}, {}, {'system': 'a', 'interval': [1]}):
       path = self._path('wrong.json')
       pathlib.Path(path).write_text(json.dumps({'tables': [[cells]]}))
-      with self.assertRaisesRegex(errors.UserError, "'tables' in .*wrong"):
+      with self.assertRaisesRegex(
+        errors.UserError, 'wrong.json .* `[$].tables'
+      ):
         run_reader.results([path])
 
   def test_an_evaluation_may_have_sets_and_a_curve(self):
@@ -105,7 +107,7 @@ class RunReaderTest(parameterized.TestCase):
     )
     curve.write_text('{"coverage": 0.5}\n')
     with self.assertRaisesRegex(
-      errors.UserError, f"{curve}:1 must have 'risk'"
+      errors.UserError, f'{curve}:1 .* required field `risk`'
     ):
       run_reader.evaluations(runs, [])
     pathlib.Path(path, 'metrics.json').write_text('{"sets": [1]}')
