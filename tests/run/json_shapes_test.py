@@ -58,10 +58,7 @@ class JsonShapesTest(parameterized.TestCase):
       'Found: Expected `str`, got `int` - at `[$].a`, which is 10*[.]{4} Do.',
     ),
     ({'a': 'x', 'b': ['y' * 999, 0]}, r'`int` >= 1 - at `[$].b\[1\]`. Do.'),
-    (
-      {'a': '', 'c': 'z'},
-      r'`[$].c`, which must be one of x, y, which is .z.. Do.',
-    ),
+    ({'a': '', 'c': 'z'}, r'`[$].c`, which is .z. and must be one of x, y. Do'),
     ([], 'x:1 .* Found: Expected `object`, got `array`. Do.'),
   )
   def test_names_the_field_and_the_value(self, value, message):
