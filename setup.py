@@ -41,7 +41,7 @@ setuptools.setup(
   package_data={
     'realm_tf': ['py.typed'],
     'realm_tf.demo': ['*.jsonl.xz', 'README.md'],
-    'realm_tf.serving': ['static/*'],
+    'realm_tf.serving': ['report_static/*', 'static/*'],
     'realm_tf.text': ['characters.json', 'english.json'],
   },
   packages=[

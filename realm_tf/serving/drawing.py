@@ -1,7 +1,7 @@
 """Draws pictures with matplotlib, as SVG for a page or for a file.
 
-A page gives the colors (static/colors.css), so that a picture suits light and
-dark pages. A file has the colors of a light page.
+A page gives the colors (report_static/colors.css), so that a picture suits
+light and dark pages. A file has the colors of a light page.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ import markupsafe
 from matplotlib import figure as figure_lib
 from matplotlib import style
 
-_STATIC = pathlib.Path(__file__).parent / 'static'
+_STATIC = pathlib.Path(__file__).parent / 'report_static'
 # Name on a page -> color on a light page, with which matplotlib draws.
 _COLORS: dict[str, str] = {}
 for _name, _color in re.findall(

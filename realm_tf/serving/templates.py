@@ -1,4 +1,4 @@
-"""Fills the templates in static/; Jinja2 escapes all text."""
+"""Fills the templates in report_static/; Jinja2 escapes all text."""
 
 import math
 import pathlib
@@ -7,7 +7,9 @@ from typing import Any, Optional
 import jinja2
 
 _TEMPLATES = jinja2.Environment(
-  loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent / 'static'),
+  loader=jinja2.FileSystemLoader(
+    pathlib.Path(__file__).parent / 'report_static'
+  ),
   autoescape=True,
   trim_blocks=True,
   lstrip_blocks=True,

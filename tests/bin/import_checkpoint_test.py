@@ -55,7 +55,6 @@ class ImportCheckpointTest(absltest.TestCase):
     self.assertCountEqual(
       os.listdir(path('exported')),
       [
-        'README.md',
         'config.json',
         'model.safetensors',
         'special_tokens_map.json',

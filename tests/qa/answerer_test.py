@@ -10,6 +10,7 @@ from realm_tf import config as config_lib
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answerer as answerer_lib
 from realm_tf.retrieval import bm25
+from realm_tf.retrieval import retriever as retriever_lib
 from tests import fakes
 
 _TITLES = ['Emigrant', 'Berlin', 'Nothing']
@@ -73,7 +74,8 @@ class AnswererTest(absltest.TestCase):
     plain = self._answerer(retriever)
     sparse = bm25.Bm25Retriever(_TITLES, _TEXTS)
     both = dataclasses.replace(
-      plain, retriever=retriever.Hybrid(retriever, sparse, weight=5.0, depth=3)
+      plain,
+      retriever=retriever_lib.Hybrid(retriever, sparse, weight=5.0, depth=3),
     )
     questions = ['Who won in Berlin?', 'Who left?'] * 3  # Two batches.
     queries = both.queries(questions)

@@ -73,7 +73,7 @@ class PathSearcherTest(absltest.TestCase):
     self.assertTrue((np.diff(found.scores) <= 0).all())
 
   def test_fewer_and_more_blocks_than_k(self):
-    with mock.patch.object(linked_blocks, 'NUM_SEEDS', 1):
+    with mock.patch.object(linked_blocks, 'NUM_PATH_SEEDS', 1):
       found = self._searcher().search(self.queries, 6)
       best = (self.queries @ self.embeddings.T).argmax(axis=1)
       for row, seed in enumerate(best):

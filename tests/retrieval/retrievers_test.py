@@ -48,7 +48,7 @@ class OpenTest(parameterized.TestCase):
     )
     self.enter_context(
       mock.patch.object(  # Wordpieces are their own embeddings.
-        retrievers.embed_backend, 'query_embedding', lambda *_: np.float32
+        retrievers.embedding, 'compile_queries', lambda *_, **__: np.float32
       )
     )
 

@@ -10,7 +10,7 @@ from realm_tf import errors
 from realm_tf.tpu import chips
 from realm_tf.tpu import lowering
 from realm_tf.tpu import programs
-from realm_tf.training import gradients
+from realm_tf.training import optimizer
 from tests import tiny
 
 (_WHERE,) = chips.parse('v4:1x1x1')  # 2 cores.
@@ -58,7 +58,7 @@ class LoweringTest(absltest.TestCase):
 
 def _step(value):
   replica = tf.distribute.get_replica_context()
-  (total,) = gradients.all_reduce([value])
+  (total,) = optimizer.all_reduce([value])
   number = tf.cast(replica.replica_id_in_sync_group, tf.float32)
   return total / replica.num_replicas_in_sync + number
 
