@@ -94,7 +94,7 @@ class SafetensorsFilesTest(parameterized.TestCase):
   @parameterized.parameters(
     ('[]', 'JSON object'),
     ('{}', 'weight_map'),
-    ('{"weight_map": {"a": 3}}', 'values that are a string'),
+    ('{"weight_map": {"a": 3}}', 'got `int` - at `[$].weight_map'),
     ('{"weight_map": {"a": "x.safetensors"}}', 'no .*x.safetensors'),
     ('{"weight_map": {}}', 'All parts'),
   )
