@@ -61,19 +61,22 @@ class InverseClozeTrainer(step_trainer.StepTrainer[Batch]):
     self, batch: Batch, training: bool = True
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns embeddings of queries and blocks, float32 [b, D] each."""
-    queries = joining.pack_longest(
-      batch['query_ids'], None, *self._special_ids, self._lengths.query_tokens
+    queries = self.model.embed_queries(
+      joining.pack_longest(
+        batch['query_ids'], None, *self._special_ids, self._lengths.query_tokens
+      ),
+      training=training,
     )
-    blocks = joining.pack_longest(
-      batch['title_ids'],
-      batch['body_ids'],
-      *self._special_ids,
-      self._lengths.block_tokens,
+    blocks = self.model.embed_blocks(
+      joining.pack_longest(
+        batch['title_ids'],
+        batch['body_ids'],
+        *self._special_ids,
+        self._lengths.block_tokens,
+      ),
+      training=training,
     )
-    return (
-      self.model.embed_queries(queries, training=training),
-      self.model.embed_blocks(blocks, training=training),
-    )
+    return queries, blocks
 
   def compute(self, batch: Batch) -> step_trainer.Computed:
     if not self._chunk_size:
@@ -110,6 +113,9 @@ def _loss_and_logs(
 ) -> step_trainer.LossAndLogs:
   """Returns loss and logs of one replica's queries."""
   blocks, first = _of_all_replicas(blocks)
+  # A copy, which XLA does not fuse with the product: without it a CPU rounds
+  # otherwise, and runs no longer repeat earlier ones to the bit.
+  blocks = tf.concat([blocks], axis=0)
   log_p = inverse_cloze.in_batch_log_likelihood(
     queries, blocks, first, is_compared
   )
