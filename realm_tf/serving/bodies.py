@@ -140,10 +140,12 @@ def parse(body: bytes, kind: type[AnyBody]) -> AnyBody:
   try:
     return msgspec.json.decode(body.removeprefix(b'\xef\xbb\xbf'), type=kind)
   except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-    found = str(error).replace(
-      f'matching regex {_PATTERN!r}',
-      'with a visible character and without control characters',
-    )
+    found = str(error)
+    if 'matching regex' in found:
+      place = found.rpartition(' at ')[2]
+      raise errors.RequestError(
+        f'{place} must not be empty, and have no control characters.'
+      ) from error
     raise errors.RequestError(
       f'The body must be a JSON object in UTF-8. {found[:150]}.'
     ) from error

@@ -20,7 +20,7 @@ _PREDICT = b'POST /v1/models/realm:predict HTTP/1.1\r\nHost: x\r\n'
 _HEALTH = b'GET /healthz HTTP/1.1\r\nHost: x\r\n'
 _BODY = b'{"instances": ["who"]}'
 _ASK = _PREDICT + b'Content-Length: %d\r\n\r\n%s' % (len(_BODY), _BODY)
-_CONTROL = 'without control characters - at `$.instances[0]`'
+_CONTROL = '`$.instances[0]` must not be empty, and have no control'
 
 
 def _instances(*values):

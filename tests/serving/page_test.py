@@ -257,12 +257,14 @@ class PageTest(parameterized.TestCase):
     self.assertEmpty(self._text('#examples *'))
     self._submit('   ', until=_FAILED)
     (error,) = self._text('#error')
-    self.assertEqual(error, 'A question must not be empty.')
+    self.assertEqual(
+      error, '`$.question` must not be empty, and have no control characters.'
+    )
     self._check_accessible(1280)
 
   def test_a_server_that_is_gone_can_be_asked_again(self):
     self._show(self._serve())
-    self.running.server.should_exit = True
+    self.running.server.end()
     self.running.thread.join()
     self._submit('a b ?', until=_FAILED)
     self.assertEqual(self._text('#error p'), ['The server does not answer.'])
