@@ -12,15 +12,12 @@ answer), and changed.json (with both answers). No training is needed to answer
 it (Appendix C).
 """
 
-import os
-
 from . import launcher
 from . import path_flags
 
 from realm_tf import errors
 from realm_tf.corpus import json_records
 from realm_tf.demo import texts
-from realm_tf.run import json_files
 
 _OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
 _PREDICTIONS = path_flags.existing(
@@ -38,15 +35,7 @@ def _change_fact(output_dir):
       '--predictions must hold a right answer of one value to one of '
       f'test_questions. Found none in {_PREDICTIONS.value}. Train longer.'
     )
-  path = os.path.join(output_dir, '{}').format
-  json_files.write_lines(path('articles.jsonl'), changed.articles)
-  json_files.write_lines(path('question.jsonl'), [changed.question])
-  row = {
-    'question': changed.question['question'],
-    'old_answer': changed.old_answer,
-    'new_answer': changed.question['answers'][0],
-  }
-  json_files.write(path('changed.json'), row)
+  texts.write_changed(changed, output_dir)
 
 
 def main(_):

@@ -16,7 +16,7 @@ MAY_IMPORT = {
   'run': '',
   'text': '',
   'corpus': 'text',
-  'demo': '',
+  'demo': 'run',
   'data': 'config run text corpus',
   'model': 'config',
   'index': 'config run text data model',

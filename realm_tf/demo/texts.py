@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Optional
 
 import tensorflow as tf
 
+from realm_tf.run import json_files
+
 _PACKED = pathlib.Path(__file__).parent
 
 
@@ -74,6 +76,20 @@ def change_fact(rightly_answered: Iterable[str]) -> Optional[ChangedFact]:
       question = {**asked, 'answers': answers}
       return ChangedFact([*articles.values()], question, old)
   return None
+
+
+def write_changed(changed: ChangedFact, output_dir: str) -> None:
+  """Writes the articles, the question and both answers to a directory."""
+  tf.io.gfile.makedirs(output_dir)
+  path = os.path.join(output_dir, '{}').format
+  json_files.write_lines(path('articles.jsonl'), changed.articles)
+  json_files.write_lines(path('question.jsonl'), [changed.question])
+  row = {
+    'question': changed.question['question'],
+    'old_answer': changed.old_answer,
+    'new_answer': changed.question['answers'][0],
+  }
+  json_files.write(path('changed.json'), row)
 
 
 def _word(value: str) -> str:
