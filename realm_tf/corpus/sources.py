@@ -35,7 +35,7 @@ _WIKIEXTRACTOR_KEYS = {'id', 'url', 'title', 'text'}
 _BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
 # File endings to remove from a title.
-_ENDINGS = '.txt', '.text', '.md', '.gz', '.bz2', '.xz'
+_ENDINGS = re.compile(r'(\.(txt|text|md|gz|bz2|xz))+$', re.IGNORECASE)
 # Neither white space nor an invisible character, such as U+200B.
 _VISIBLE = re.compile('[^\\s\0-\x1f\x7f\xad\u200b-\u200f\u2060-\u2064\ufeff]')
 _DISAMBIGUATION_TITLE = re.compile(r'.*\(disambiguation\)', re.IGNORECASE)
@@ -231,9 +231,7 @@ def _read_text(path: str, counts: counts_lib.Counts) -> Iterator[Article]:
   """Yields a whole file as one article, with its name as the title."""
   del counts  # No part of a file can be skipped.
   text = ''.join(line for _, line in files.read_lines(path)).strip()
-  name = os.path.basename(path)
-  while os.path.splitext(name)[1].lower() in _ENDINGS:
-    name = os.path.splitext(name)[0]
+  name = _ENDINGS.sub('', os.path.basename(path))
   yield Article(name.replace('_', ' '), text, '')
 
 

@@ -95,6 +95,13 @@ class ParseTest(parameterized.TestCase):
       {'data': [{'paragraphs': [{'qas': [{'id': 'a'}]}]}]},
       "f:1, data 1, paragraphs 1, qas 1 must have 'question'",
     ),
+    ({**_WHO, 'answers': ['A'], 'regex': 1}, "true or false as 'regex'"),
+    (
+      {**_WHO, 'answer': '(', 'regex': True},
+      'a regular expression. Found .\\(',
+    ),
+    ({**_WHO, 'answers': [], 'is_impossible': 1}, "as 'is_impossible'"),
+    ({**_WHO, 'answer': 'A', 'is_impossible': True}, 'must have no answers'),
   )
   def test_other_records_are_a_user_error(self, record, message):
     with self.assertRaisesRegex(errors.UserError, message):
@@ -129,47 +136,42 @@ class ListedAnswersTest(parameterized.TestCase):
 
 
 class ReadQuestionsTest(input_case.InputCase):
+  def _read(self, content, name='q.jsonl', **options):
+    return questions.read_questions(self.file(content, name), **options)
+
   def test_keeps_impossible_questions_only_for_callers_that_use_them(self):
     answerable = {'question': 'Who?', 'answers': [{'text': 'A'}], 'id': '1'}
     impossible = {'question': 'When?', 'answers': [], 'is_impossible': True}
-    squad = {'data': [{'paragraphs': [{'qas': [answerable, impossible]}]}]}
-    path = self.file(name='squad2.json', content=json.dumps(squad).encode())
+    squad = json.dumps(
+      {'data': [{'paragraphs': [{'qas': [answerable, impossible]}]}]}
+    )
     expected = [
-      questions.Question('Who?', ('A',), question_id='1'),
-      questions.Question('When?', (), is_impossible=True),
+      Question('Who?', ('A',), question_id='1'),
+      Question('When?', (), is_impossible=True),
     ]
-    self.assertEqual(questions.read_questions(path), expected[:1])
-    found = questions.read_questions(path, keep_impossible=True)
-    self.assertEqual(found, expected)
+    self.assertEqual(self._read(squad), expected[:1])
+    self.assertEqual(self._read(squad, keep_impossible=True), expected)
 
   def test_reads_back_what_is_written(self):
-    path = self.file(name='written.jsonl', content=b'')
+    path = self.file('', 'written.jsonl')
     written = [
-      questions.Question('Who?', ('A', 'B'), False, '3', 'g'),
-      questions.Question('Wo in Köln?', ('1\\d',), True, '4', ''),
-      questions.Question('When?', (), False, '5', 'g', is_impossible=True),
+      Question('Who?', ('A', 'B'), False, '3', 'g'),
+      Question('Wo in Köln?', ('1\\d',), True, '4', ''),
+      Question('When?', (), False, '5', 'g', is_impossible=True),
     ]
     questions.write_questions(written, path)
     found = questions.read_questions(path, keep_impossible=True)
     self.assertEqual(found, written)
 
-  def test_reads_dpr_and_fid(self):
-    dpr = {
-      'dataset': 'nq_train',
-      'question': 'Who?',
-      'answers': ['A', 'B'],
-      'positive_ctxs': [{'title': 'T', 'text': 'A.', 'passage_id': '3'}],
-      'hard_negative_ctxs': [],
-    }
+  def test_reads_an_array_of_dpr_and_fid(self):
+    dpr = {'dataset': 'nq', 'question': 'Who?', 'answers': ['A', 'B']}
+    dpr['positive_ctxs'] = [{'title': 'T', 'text': 'A.', 'passage_id': '3'}]
     fid = {'id': 'f', 'question': 'What?', 'target': 'C', 'ctxs': []}
-    path = self.file(
-      name='nq.json', content=json.dumps([dpr, fid], indent=4).encode()
-    )
     self.assertEqual(
-      questions.read_questions(path),
+      self._read(json.dumps([dpr, fid], indent=4)),
       [
-        questions.Question('Who?', ('A', 'B')),
-        questions.Question('What?', ('C',), question_id='f'),
+        Question('Who?', ('A', 'B')),
+        Question('What?', ('C',), question_id='f'),
       ],
     )
 
@@ -179,54 +181,29 @@ class ReadQuestionsTest(input_case.InputCase):
     self.assertLen(questions.read_questions(path.replace('q-0', 'q-*')), 2)
 
   def test_a_curated_trec_file_has_regular_expressions(self):
-    line = b'{"question": "When?", "answer": ["19\\\\d\\\\d"]}\n'
-    path = self.file(name='CuratedTrec.resplit.dev.jsonl', content=line)
-    expected = questions.Question('When?', (r'19\d\d',), True)
-    self.assertEqual(questions.read_questions(path), [expected])
-    path = self.file(name='WebQuestions.resplit.dev.jsonl', content=line)
-    self.assertFalse(questions.read_questions(path)[0].regex)
+    line = '{"question": "When?", "answer": ["19\\\\d\\\\d"]}\n'
+    (found,) = self._read(line, 'CuratedTrec.resplit.dev.jsonl')
+    self.assertEqual(found, Question('When?', (r'19\d\d',), True))
+    (found,) = self._read(line, 'WebQuestions.resplit.dev.jsonl')
+    self.assertFalse(found.regex)
 
   def test_reads_columns_of_curated_trec(self):
-    path = self.file(
-      name='curated-test.tsv',
-      content=b'trec1\tdate\tWhen?\t19\\d\\d|then\r\n\n',
-    )
-    self.assertEqual(
-      questions.read_questions(path),
-      [questions.Question('When?', (r'19\d\d|then',), True, 'trec1')],
-    )
+    (found,) = self._read('trec1\tdate\tWhen?\t19\\d\\d|then\r\n\n', 'c.tsv')
+    self.assertEqual(found, Question('When?', (r'19\d\d|then',), True, 'trec1'))
 
   @parameterized.parameters(
-    (b'1\tdate\tWhen?\n', ':1 must have 4 columns.*Found 3'),
-    (b'1\tdate\tWhen?\t\n', ':1 must have 4 columns'),
-    (b'1\td\tW\tx\n1\td\tW\t(x\n', ':2 must have a regular expression'),
+    ('1\tdate\tWhen?\n', ':1 must have 4 columns.*Found 3'),
+    ('1\tdate\tWhen?\t\n', ':1 must have 4 columns'),
+    ('1\td\tW\tx\n1\td\tW\t(x\n', ':2 must have a regular expression'),
+    ('{"question": "Who?", "answers": []}', ' must .* 1 question without'),
+    ('{"question"', ':1 must be JSON'),
+    ('[\n{"question": "W', ':2 must be JSON'),
+    ('[\n{"question": "W"}]', ":2 must have 'answers'"),
+    ('', ' must have at least one question'),
   )
-  def test_bad_columns_are_a_user_error(self, content, message):
-    path = self.file(name='bad.tsv', content=content)
-    with self.assertRaisesRegex(errors.UserError, f'{path}{message}'):
-      questions.read_questions(path)
-
-  @parameterized.parameters(
-    (b'{"answers": ["A"]}', ":1 must have 'question'"),
-    (b'{"question": "Who?", "answers": []}', '1 question with'),
-    (b'{"question": "W?", "answers": ["A"], "regex": 1}', "'regex'"),
-    (b'{"question": "W?", "answer": "(", "regex": true}', ':1.*reg'),
-    (
-      b'{"question": "W?", "answers": [], "is_impossible": 1}',
-      "'is_impossible'",
-    ),
-    (
-      b'{"question": "W?", "answers": ["A"], "is_impossible": true}',
-      "no answers with 'is_impossible'",
-    ),
-    (b'{"question"', ':1 must be JSON'),
-    (b'[\n{"question": "W', ':2 must be JSON'),
-    (b'[\n{"question": "W"}]', ":2 must have 'answers'"),
-    (b'', 'at least one question'),
-  )
-  def test_bad_line_is_a_user_error(self, content, message):
-    path = self.file(name='bad.jsonl', content=content)
-    with self.assertRaisesRegex(errors.UserError, f'{path}.*{message}'):
+  def test_a_bad_line_is_a_user_error(self, content, message):
+    path = self.file(content, 'bad')
+    with self.assertRaisesRegex(errors.UserError, f'^{path}{message}'):
       questions.read_questions(path)
 
 
