@@ -94,23 +94,26 @@ def read_table(path: str, names: Container[str]) -> _Records:
 
 def _batches(path: str, names: Container[str]) -> Iterator:
   import pyarrow as pa  # pylint: disable=g-import-not-at-top
-  from pyarrow import dataset  # pylint: disable=g-import-not-at-top
+  from pyarrow import parquet  # pylint: disable=g-import-not-at-top
 
   def columns(schema: pa.Schema) -> list[str]:
     found = [c for c in schema.names if c in names or c.lower() in names]
     return found or schema.names
 
   magic = files.head(path)[:4]
-  if magic == files.ARROW_STREAM:  # `Dataset.save_to_disk` writes these.
-    with pa.memory_map(path) as source, pa.ipc.open_stream(source) as stream:
-      for batch in stream:
-        yield batch.select(columns(stream.schema))
-  else:
-    kind = 'parquet' if magic == files.PARQUET else 'ipc'
-    table = dataset.dataset(path, format=kind)
-    yield from table.to_batches(
-      columns=columns(table.schema), batch_size=_BATCH_ROWS
-    )
+  with pa.memory_map(path) as source:
+    if magic == files.PARQUET:
+      with parquet.ParquetFile(source) as file:
+        chosen = columns(file.schema_arrow)
+        yield from file.iter_batches(_BATCH_ROWS, columns=chosen)
+    elif magic == files.ARROW_STREAM:  # `Dataset.save_to_disk` writes these.
+      with pa.ipc.open_stream(source) as stream:
+        for batch in stream:
+          yield batch.select(columns(stream.schema))
+    else:
+      with pa.ipc.open_file(source) as table:
+        for number in range(table.num_record_batches):
+          yield table.get_batch(number).select(columns(table.schema))
 
 
 def _saved_files(item: str) -> list[str]:
