@@ -23,7 +23,7 @@ from absl import flags
 
 from realm_tf import errors
 from realm_tf.config import names
-from realm_tf.corpus import json_records
+from realm_tf.corpus import records
 from realm_tf.data import corpus_files
 from realm_tf.data import corpus_links
 from realm_tf.data import corpus_update
@@ -75,7 +75,7 @@ def _tokenizer() -> wordpiece.WordpieceTokenizer:
   articles = article_flags.read('Learning wordpieces')
   texts = itertools.chain(
     (text for a in articles for text in (a.title, a.text)),
-    json_records.read_texts(article_flags.split(_VOCAB_TEXT.value or [])),
+    records.read_texts(article_flags.split(_VOCAB_TEXT.value or [])),
   )
   return wordpiece.WordpieceTokenizer(
     vocabulary.learn_vocabulary(texts, _VOCAB_SIZE.value)

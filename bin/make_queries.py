@@ -15,7 +15,7 @@ from . import path_flags
 
 from absl import flags
 
-from realm_tf.corpus import tagged_sentences
+from realm_tf.corpus import sources
 from realm_tf.data import query_building
 from realm_tf.data import query_table
 from realm_tf.training.tagger import taggers
@@ -42,7 +42,7 @@ def _queries(tokenizer, table, counts):
     return article_flags.build_on_beam(pipeline, tagging, counts)
   if flags.FLAGS.format == article_flags.TAGGED:
     inputs = article_flags.split(article_flags.INPUT.value)
-    sentences = tagged_sentences.read(inputs, counts)
+    sentences = sources.read_tagged(inputs, counts)
     return query_building.queries_from_sentences(
       article_flags.progress(sentences, 'Tokenizing', 'sentences'),
       tokenizer,

@@ -16,7 +16,7 @@ from . import launcher
 from . import path_flags
 
 from realm_tf import errors
-from realm_tf.corpus import json_records
+from realm_tf.corpus import records
 from realm_tf.demo import texts
 
 _OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
@@ -26,7 +26,7 @@ _PREDICTIONS = path_flags.existing(
 
 
 def _change_fact(output_dir):
-  rows = json_records.read_lines(_PREDICTIONS.value)
+  rows = records.read_json_lines(_PREDICTIONS.value)
   changed = texts.change_fact(
     str(row.get('id')) for _, row in rows if row.get('exact_match')
   )

@@ -36,7 +36,7 @@ _ADAPTERS = {
   ],
   'openvino': ['realm_tf/model/openvino_encoder.py'],
   'orbit': ['realm_tf/training/'],
-  'pyarrow': ['realm_tf/corpus/arrow_records.py'],
+  'pyarrow': ['realm_tf/corpus/datasets.py'],
   'pymilvus': ['realm_tf/index/milvus_searcher.py'],
   'regex': ['realm_tf/text/timed_pattern.py'],
   'safetensors': ['realm_tf/model/weights.py'],

@@ -1,5 +1,6 @@
-"""A base class for tests of readers of articles."""
+"""A base class for tests of readers of articles, and texts with marks."""
 
+from collections.abc import Iterable
 from typing import Any, Optional
 
 from absl.testing import parameterized
@@ -7,6 +8,15 @@ from absl.testing import parameterized
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
+
+
+def marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+  """Returns `text` with brackets around sorted spans of characters."""
+  parts, at = [], 0
+  for start, end in spans:
+    parts += [text[at:start], '[', text[start:end], ']']
+    at = end
+  return ''.join([*parts, text[at:]])
 
 
 class InputCase(parameterized.TestCase):

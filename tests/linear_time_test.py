@@ -7,7 +7,6 @@ from realm_tf.corpus import dates
 from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import terms
-from realm_tf.corpus import terms_tagger
 from realm_tf.text import answers
 from realm_tf.text import plain_letters
 from realm_tf.text import sentences
@@ -19,7 +18,7 @@ def _tag(text):
 
 
 def _tag_terms(text):
-  terms_tagger.TermsTagger(terms.find([[text], [text]])).tag([text])
+  terms.TermsTagger(terms.find([[text], [text]])).tag([text])
 
 
 def _replace(text):

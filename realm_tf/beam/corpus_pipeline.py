@@ -8,7 +8,6 @@ from realm_tf import errors
 from realm_tf.beam import reading as reading_lib
 from realm_tf.corpus import blocks
 from realm_tf.corpus import counts as counts_lib
-from realm_tf.corpus import distinct_ids
 from realm_tf.corpus import sources
 from realm_tf.data import columns
 from realm_tf.data import corpus_files
@@ -41,14 +40,15 @@ def with_different_ids(
 
   A worker sees only the ids of its own file.
   """
-  seen = distinct_ids.SeenIds()
+  seen: set[int] = set()  # Hashes take little memory.
   for batch in batches:
     for name, title in batch.articles():
-      if not seen.add(name):
+      if hash(name) in seen:
         raise errors.UserError(
           f'Articles must have different ids. Found {name!r:.40} of '
           f'{title!r:.60} in another file, too. --runner=local shows where.'
         )
+      seen.add(hash(name))
     yield batch
 
 

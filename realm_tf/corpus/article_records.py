@@ -6,9 +6,12 @@ from typing import Any, NamedTuple
 from realm_tf import errors
 from realm_tf.corpus import record_fields
 
-_IDS = '_id', 'id', 'docid', 'doc_id', 'document_id', 'passage_id', 'pid'
-_TITLES = 'title', 'wikipedia_title'
-_TEXTS = 'text', 'contents', 'content', 'passage', 'body', 'abstract'
+# Our field -> its names in records.
+_NAMES = {
+  'article_id': '_id id docid doc_id document_id passage_id pid'.split(),
+  'title': ['title', 'wikipedia_title'],
+  'text': 'text contents content passage body abstract'.split(),
+}
 
 
 class Article(NamedTuple):
@@ -39,21 +42,14 @@ class Keys(NamedTuple):
   title: str = ''
   text: str = ''
 
-  @property
-  def ids(self) -> Sequence[str]:
-    return (self.article_id,) if self.article_id else _IDS
-
-  @property
-  def titles(self) -> Sequence[str]:
-    return (self.title,) if self.title else _TITLES
-
-  @property
-  def texts(self) -> Sequence[str]:
-    return (self.text,) if self.text else _TEXTS
+  def of(self, field: str) -> Sequence[str]:
+    """Returns the names of a field of this class."""
+    given = getattr(self, field)
+    return (given,) if given else _NAMES[field]
 
   @property
   def names(self) -> set[str]:
-    return {*self.ids, *self.titles, *self.texts}
+    return {name for field in self._fields for name in self.of(field)}
 
 
 def parse(where: str, record: Mapping[str, Any], keys: Keys) -> Article:
@@ -62,27 +58,29 @@ def parse(where: str, record: Mapping[str, Any], keys: Keys) -> Article:
   A null text is an empty one. A first line that repeats the title is dropped,
   because every block begins with the title.
   """
-  text = record_fields.find(record, keys.texts)
+  ids, titles, texts = map(keys.of, Keys._fields)
+  text = record_fields.find(record, texts)
   if text is None:
-    _need(where, record, keys.texts, '--text_key')
+    _need(where, record, texts, '--text_key')
   elif isinstance(text, list) and all(isinstance(each, str) for each in text):
     text = '\n'.join(each.rstrip('\n') for each in text)
-  text = record_fields.as_text(where, keys.texts[0], text)
-  title = record_fields.find(record, keys.titles)
-  title = record_fields.as_text(where, keys.titles[0], title)
+  text = '' if text is None else record_fields.text(where, texts[0], text)
+  title = record_fields.find(record, titles)
+  title = '' if title is None else record_fields.text(where, titles[0], title)
   if title and text.startswith(title):
     first, _, rest = text.partition('\n')
     text = rest.strip() if rest and first.rstrip() == title else text
-  article_id = record_fields.find(record, keys.ids)
+  article_id = record_fields.find(record, ids)
   if article_id is None and keys.article_id:
-    _need(where, record, keys.ids, '--id_key')
-  return Article(title, text, record_fields.as_id(where, article_id))
+    _need(where, record, ids, '--id_key')
+  return Article(title, text, record_fields.text_id(where, article_id))
 
 
 def _need(
   where: str, record: Mapping[str, Any], names: Sequence[str], flag: str
 ) -> None:
-  if not record_fields.has(record, names):
+  """Raises UserError if `record` has none of `names`, not even as null."""
+  if {*record, *record_fields.lower(record)}.isdisjoint(names):
     raise errors.UserError(
       f'{where} must have {"one of " * (len(names) > 1)}'
       f'{", ".join(map(repr, names))}. Found '

@@ -54,8 +54,7 @@ def cut_batch(
   for article, title_ids, tokens in zip(articles, titles, texts):
     ends = _sentence_token_ends(article.text, tokens)
     if max_block_wordpieces is None:
-      ends = ends.astype(np.int32)
-      yield Block(*article[:3], title_ids, tokens.ids, ends)
+      yield Block(*article[:3], title_ids, tokens.ids, ends.astype(np.int32))
       continue
     # A long title must leave room for the body.
     title_ids = title_ids[: max_block_wordpieces // 2]
@@ -63,7 +62,15 @@ def cut_batch(
     if len(ends) and np.max(np.diff(ends, prepend=0)) > max_body:
       ends = _split_long(ends, tokenizer.word_starts(tokens), max_body)
     for pieces in _pack(ends, max_body):
-      yield _make_block(article, title_ids, tokens, pieces)
+      start, end = pieces[0], pieces[-1]
+      yield Block(
+        article.title,
+        article.text[tokens.starts[start] : tokens.ends[end - 1]],
+        article.article_id,
+        title_ids,
+        tokens.ids[start:end],
+        (pieces[1:] - start).astype(np.int32),
+      )
 
 
 def batches(
@@ -117,22 +124,3 @@ def _pack(ends: np.ndarray, max_tokens: int) -> Iterator[np.ndarray]:
     stop = np.searchsorted(ends, start + max_tokens, side='right')
     yield np.concatenate([[start], ends[first:stop]])
     first = stop
-
-
-def _make_block(
-  article: sources.Article,
-  title_ids: np.ndarray,
-  tokens: wordpiece.Tokens,
-  pieces: np.ndarray,
-) -> Block:
-  start, end = pieces[0], pieces[-1]
-  text = article.text[tokens.starts[start] : tokens.ends[end - 1]]
-  ends = (pieces[1:] - start).astype(np.int32)
-  return Block(
-    article.title,
-    text,
-    article.article_id,
-    title_ids,
-    tokens.ids[start:end],
-    ends,
-  )

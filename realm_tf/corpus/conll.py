@@ -1,6 +1,7 @@
 """CoNLL-2003's sentences with named entities: files, labels and scores."""
 
 from collections.abc import Iterable, Iterator, Sequence
+import itertools
 import re
 from typing import NamedTuple
 
@@ -71,38 +72,25 @@ def read(paths: Sequence[str]) -> list[LabeledSentence]:
 
 
 def _read_file(path: str) -> Iterator[LabeledSentence]:
-  words, labels = [], []
-  for number, line in files.read_lines(path):
-    columns = _columns(line)
-    if columns and columns[0] == _DOCUMENT:
-      columns = []
-    if columns:
-      word, label = columns[0], columns[-1]
-      if len(columns) < 2 or not word or not _LABEL.fullmatch(label):
-        raise errors.UserError(
-          f'{path}:{number} must be a word and, in the last column, O, B-TYPE '
-          f'or I-TYPE. Found {line.strip()[:40]!r}. Correct it.'
-        )
-      words.append(word)
-      labels.append(label)
-    elif words:
-      yield _sentence(words, labels)
+  words: list[str] = []
+  labels: list[str] = []
+  for number, line in itertools.chain(files.read_lines(path), [(0, '')]):
+    # Other spaces, such as U+00A0, are a part of a word.
+    columns = [column.strip(' \r\n') for column in line.split('\t')]
+    if '\t' not in line:
+      columns = re.split(' +', line.strip(' \r\n'))
+    if not line.strip() or columns[0] == _DOCUMENT:
+      if words:
+        yield LabeledSentence(tuple(words), tuple(decode(labels)))
       words, labels = [], []
-  if words:
-    yield _sentence(words, labels)
-
-
-def _columns(line: str) -> list[str]:
-  if not line.strip():
-    return []
-  # Other spaces, such as U+00A0, are a part of a word.
-  if '\t' in line:
-    return [column.strip(' ') for column in line.strip('\r\n').split('\t')]
-  return re.split(' +', line.strip(' \r\n'))
-
-
-def _sentence(words, labels) -> LabeledSentence:
-  return LabeledSentence(tuple(words), tuple(decode(labels)))
+      continue
+    if len(columns) < 2 or not columns[0] or not _LABEL.fullmatch(columns[-1]):
+      raise errors.UserError(
+        f'{path}:{number} must be a word and, in the last column, O, B-TYPE '
+        f'or I-TYPE. Found {line.strip()[:40]!r}. Correct it.'
+      )
+    words.append(columns[0])
+    labels.append(columns[-1])
 
 
 def decode(labels: Sequence[str]) -> list[Entity]:

@@ -85,10 +85,8 @@ class Counts:
     """Returns e.g. ' Left out: 3 redirect, 1 list.'; '' for nothing."""
     untitled = self.kept[UNTITLED]
     text = f' {untitled} {UNTITLED}.' if untitled else ''
-    if not self.left_out:
-      return text
     numbers = (f'{n} {reason}' for reason, n in sorted(self.left_out.items()))
-    return f'{text} Left out: {", ".join(numbers)}.'
+    return text + f' Left out: {", ".join(numbers)}.' * bool(self.left_out)
 
 
 STRICT = Counts()  # Raises the first error; readers may share it.

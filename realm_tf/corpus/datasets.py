@@ -1,37 +1,39 @@
-"""Streams the records of 'tfds:NAME[@SPLIT]' and 'hf_disk:DIR[@SPLIT]'.
+"""Records of Parquet and Arrow files, and of 'tfds:NAME' and 'hf_disk:DIR'.
 
-Only this file imports tensorflow_datasets, when it reads such a dataset.
+Only this file imports pyarrow and tensorflow_datasets, when it reads such data.
 """
 
 from collections.abc import Container, Iterator
+import os
 import re
 from typing import Any, Optional
 
 from realm_tf import errors
-from realm_tf.corpus import arrow_records
+from realm_tf import input_files
+from realm_tf import json_text
+from realm_tf.corpus import files
 
 _TFDS, _HF_DISK = PREFIXES = 'tfds:', 'hf_disk:'
+_BATCH_ROWS = 1024
+_Records = Iterator[tuple[str, dict[str, Any]]]
 
 # Marks in wiki40b's texts.
 _WIKI40B_TITLE = re.compile(r'\s*_START_ARTICLE_\n(.*)\n')
 _WIKI40B_MARK = re.compile(r'_START_(SECTION|PARAGRAPH)_\n|_NEWLINE_')
 
 
-def read(
-  item: str, names: Container[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def read(item: str, names: Container[str]) -> _Records:
   """Yields (place, record) of a dataset; removes wiki40b's marks from texts.
 
   Args:
     item: 'tfds:NAME' for tfds.load, or 'hf_disk:DIR'. A suffix '@SPLIT'
       replaces the split 'train'; for 'tfds:' it may be a slice.
   """
-  name, split = _split(item)
-  if name.startswith(_HF_DISK):
-    folder = name.removeprefix(_HF_DISK)
-    yield from arrow_records.read_folder(folder, split, names)
+  if item.startswith(_HF_DISK):
+    for path in _saved_files(item):
+      yield from read_table(path, names)
     return
-  for number, found in enumerate(_load_tfds(name, split), 1):
+  for number, found in enumerate(_load_tfds(item), 1):
     record = _as_text(found)
     text = record.get('text')
     if isinstance(text, str):
@@ -55,11 +57,10 @@ def read_tagged_sentences(
       f"Tagged sentences of a dataset must be '{_TFDS}NAME'. Found {item}. "
       'Write them to a JSONL file.'
     )
-  name, split = _split(item)
-  for record in _load_tfds(name, split):
+  for record in _load_tfds(item):
     if not {'text', 'spans'}.issubset(record):
       raise errors.UserError(
-        f"'{name}' must have tagged sentences, with text and spans. Found "
+        f"'{item}' must have tagged sentences, with text and spans. Found "
         f'{", ".join(record)}. Choose e.g. salient_span_wikipedia/sentences.'
       )
     text, spans = record['text'], record['spans']
@@ -70,15 +71,82 @@ def read_tagged_sentences(
     yield _as_text(record.get('title', b'')), _as_text(text), found
 
 
+def read_table(path: str, names: Container[str]) -> _Records:
+  """Yields ('file, row number', record) of a local Parquet or Arrow file.
+
+  Reads the columns in `names`, in any case; without any such column, all.
+  """
+  import pyarrow as pa  # pylint: disable=g-import-not-at-top
+
+  number = 0
+  try:
+    for batch in _batches(path, names):
+      for start in range(0, len(batch), _BATCH_ROWS):
+        for record in batch.slice(start, _BATCH_ROWS).to_pylist():
+          number += 1
+          yield f'{path}, row {number}', record
+  except (OSError, TypeError, ValueError, pa.ArrowException) as error:
+    raise errors.UserError(
+      f'{path} must be a Parquet or an Arrow file. Found other data from row '
+      f'{number + 1} on: {str(error)[:200]}. Check it, or save it again.'
+    ) from error
+
+
+def _batches(path: str, names: Container[str]) -> Iterator:
+  import pyarrow as pa  # pylint: disable=g-import-not-at-top
+  from pyarrow import parquet  # pylint: disable=g-import-not-at-top
+
+  def columns(schema: pa.Schema) -> list[str]:
+    found = [c for c in schema.names if c in names or c.lower() in names]
+    return found or schema.names
+
+  magic = files.head(path)[:4]
+  with pa.memory_map(path) as source:
+    if magic == files.PARQUET:
+      with parquet.ParquetFile(source) as file:
+        chosen = columns(file.schema_arrow)
+        yield from file.iter_batches(_BATCH_ROWS, columns=chosen)
+    elif magic == files.ARROW_STREAM:  # `Dataset.save_to_disk` writes these.
+      with pa.ipc.open_stream(source) as stream:
+        for batch in stream:
+          yield batch.select(columns(stream.schema))
+    else:
+      with pa.ipc.open_file(source) as table:
+        for number in range(table.num_record_batches):
+          yield table.get_batch(number).select(columns(table.schema))
+
+
+def _saved_files(item: str) -> list[str]:
+  """Returns the files of `Dataset.save_to_disk`, or of a split."""
+  folder, split = _split(item)
+  if os.path.exists(os.path.join(folder, 'dataset_dict.json')):
+    folder = os.path.join(folder, split)
+  path = os.path.join(folder, 'state.json')
+  advice = 'Check the folder and the split, or save it again.'
+  if not os.path.exists(path):
+    raise errors.UserError(
+      f'{path} must be a file that `save_to_disk` of the datasets library '
+      f'wrote. Found no file. {advice}'
+    )
+  state = json_text.parse_object(input_files.read(path), path, advice)
+  try:
+    return [os.path.join(folder, f['filename']) for f in state['_data_files']]
+  except (KeyError, TypeError) as error:
+    raise errors.UserError(
+      f'{path} must list the files of the dataset. Found no list. {advice}'
+    ) from error
+
+
 def _split(item: str) -> tuple[str, str]:
-  name, _, split = item.partition('@')
+  """Returns the name without its prefix, and the split."""
+  name, _, split = item.partition(':')[2].partition('@')
   return name, split or 'train'
 
 
-def _load_tfds(name: str, split: str) -> Iterator[dict[str, Any]]:
+def _load_tfds(item: str) -> Iterator[dict[str, Any]]:
   import tensorflow_datasets as tfds  # pylint: disable=g-import-not-at-top
 
-  name = name.removeprefix(_TFDS)
+  name, split = _split(item)
   try:
     return iter(tfds.as_numpy(tfds.load(name, split=split)))
   except Exception as error:  # tfds.load raises dozens of types.

@@ -22,7 +22,7 @@ _Damage = (EOFError, OSError, lzma.LZMAError, zlib.error, tf.errors.OpError)
 _Line = tuple[int, str, Optional[errors.UserError]]
 _COMPRESSIONS = {b'\x1f\x8b': gzip, b'BZh': bz2, b'\xfd7zXZ\0': lzma}
 # First bytes of files that pyarrow reads.
-TABLES = (b'PAR1', b'ARROW1', b'\xff\xff\xff\xff')
+TABLES = PARQUET, ARROW_FILE, ARROW_STREAM = b'PAR1', b'ARRO', b'\xff' * 4
 # First bytes -> kind.
 _KINDS = {
   b'PK\x03\x04': 'a zip archive (.zip, .docx, .xlsx, .odt or .epub)',
@@ -41,9 +41,9 @@ _KINDS = {
   b'\xff\xfe': 'UTF-16 text',
   b'\xfe\xff': 'UTF-16 text',
   b'SQLite format 3': 'an SQLite database',
-  b'PAR1': 'a Parquet file',
-  b'ARROW1': 'an Arrow file',
-  b'\xff\xff\xff\xff': 'an Arrow stream',
+  PARQUET: 'a Parquet file',
+  ARROW_FILE: 'an Arrow file',
+  ARROW_STREAM: 'an Arrow stream',
   b'FEA1': 'a Feather file of version 1',
   b'Obj\x01': 'an Avro file',
   b'ORC': 'an ORC file',
@@ -148,29 +148,22 @@ def typed_lines(stream: BinaryIO) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
-  try:
-    with _open(path) as file:
-      yield file
-  except _Damage as error:
-    raise errors.UserError(
-      f'{path} must be readable. Found: {error}. Copy the file again.'
-    ) from error
-
-
-def _open(path: str) -> BinaryIO:
   kind = input_files.kind(path)
   if kind:
     raise errors.UserError(
       f'{path} must be a file. Found {kind}. Copy its content to a file.'
     )
   opener = open if '://' not in path else tf.io.gfile.GFile
-  with opener(path, 'rb') as file:
-    magic = file.read(6)
-  for beginning, library in _COMPRESSIONS.items():
-    if magic.startswith(beginning):
-      # A decompressor closes a path that it opened, but no file object.
-      return library.open(path if opener is open else opener(path, 'rb'), 'rb')
-  return opener(path, 'rb')
+  try:
+    with opener(path, 'rb') as file:
+      magic = file.read(6)
+      file.seek(0)
+      found = [_COMPRESSIONS[m] for m in _COMPRESSIONS if magic.startswith(m)]
+      yield found[0].open(file, 'rb') if found else file
+  except _Damage as error:
+    raise errors.UserError(
+      f'{path} must be readable. Found: {error}. Copy the file again.'
+    ) from error
 
 
 def check_text(path: str, head: bytes) -> None:
@@ -195,11 +188,6 @@ def kind_of(head: bytes) -> str:
   if b'\0' in head:
     is_wide = head[1::2].count(0) + head[::2].count(0) >= len(head) // 3
     return 'UTF-16 text without a mark' if is_wide else 'binary data'
-  return 'an HTML page' if _is_html(head) else ''
-
-
-def _is_html(head: bytes) -> bool:
   text = head[:_NUM_HTML].removeprefix(b'\xef\xbb\xbf').lstrip().lower()
-  return text.startswith(_HTML) or (
-    text.startswith(b'<?xml') and any(mark in text for mark in _HTML)
-  )
+  is_xhtml = text.startswith(b'<?xml') and any(mark in text for mark in _HTML)
+  return 'an HTML page' if text.startswith(_HTML) or is_xhtml else ''

@@ -4,7 +4,7 @@ Only this file imports mwxml. Pages are rendered in worker processes; one that
 takes too long, or is too large, is left out, counted and named.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 import re
 from typing import Any, BinaryIO, Optional
 import xml.etree.ElementTree
@@ -22,9 +22,6 @@ from realm_tf.corpus import parallel
 from realm_tf.corpus import wikitext
 
 _Article = article_records.Article
-# A page's place, file and title, and the page or why it is left out.
-_Placed = tuple[str, _Article | str]
-_MAX_CHARACTERS = 2_000_000  # MediaWiki's own limit is 2 MiB.
 _PAGES_AHEAD = 16  # Per worker; some pages take 100 times longer than others.
 _REDIRECT = re.compile(
   r'\s{0,99}#\s{0,9}(?:redirect|redirection|weiterleitung|redirección|rinvia|'
@@ -36,7 +33,8 @@ _REDIRECT = re.compile(
 _NAMESPACES = {-2: 'Media', 6: 'File', 14: 'Category'}
 _PAGE_NAME = re.compile(r'\{\{\s?(?:FULL|BASE|SUB)?PAGENAMEE?\s?\}\}')
 _HEAD_BYTES = 1 << 12
-_Names = list[tuple[re.Pattern, str]]
+# A wiki's own names of these: expression -> the name that all accept.
+_Names = dict[re.Pattern, str]
 
 
 def read_articles(
@@ -47,9 +45,7 @@ def read_articles(
     for page, content, names in _pages(file, path, counts):
       text = (content and content.text) or ''
       match = _REDIRECT.match(text)
-      goal = page.redirect
-      if goal is None and match:
-        goal = match.group(1).strip()
+      goal = page.redirect or (match[1].strip() if match else '')
       if goal:
         counts.on_redirect(page.title, goal)
       kind = content and (content.model, content.format)
@@ -57,12 +53,12 @@ def read_articles(
         counts.drop('content model')
       elif page.namespace != 0:
         counts.drop('namespace')
-      elif goal is not None:
+      elif goal:
         counts.drop('redirect')
       elif not text.strip():
         counts.drop(counts_lib.EMPTY)
       else:
-        for pattern, name in names:
+        for pattern, name in names.items():
           text = pattern.sub(rf'\1{name}:', text)
         title, page_id = page.title.strip(), str(page.id)
         text = _PAGE_NAME.sub(title.replace('\\', r'\\'), text)
@@ -81,23 +77,14 @@ def rendered(
     num_workers: Number of processes, which start at the first wikitext.
     max_seconds: Longest time of a page.
   """
-
-  def checked() -> Iterator[_Placed]:
-    for where, article in articles:
-      is_long = len(article.text) > _MAX_CHARACTERS and article.is_wikitext
-      yield (
-        where,
-        f'page over {_MAX_CHARACTERS:,} characters' if is_long else article,
-      )
-
   limit = parallel.Limit(
     max_seconds,
     instead=lambda placed, reason: (placed[0], f'page that {reason}'),
-    applies=lambda placed: getattr(placed[1], 'is_wikitext', False),
+    applies=lambda placed: placed[1].is_wikitext,
     ahead=_PAGES_AHEAD,
   )
   for where, found in parallel.ordered_map(
-    wikitext.renderer, (), checked(), num_workers, limit
+    wikitext.renderer, (), articles, num_workers, limit
   ):
     if isinstance(found, str):
       counts.drop(found)
@@ -112,7 +99,7 @@ def _pages(
 ) -> Iterator[tuple[mwxml.Page, Any, _Names]]:
   """Yields (page, content of its last revision or None, foreign namespaces)."""
   title, number = '', 0
-  names: _Names = []
+  names: _Names = {}
   keys: dict[str, Any] = {}
   try:
     if b'<!DOCTYPE' in file.read(_HEAD_BYTES):
@@ -125,7 +112,11 @@ def _pages(
       if element.tag == 'siteinfo':
         site = site_info.SiteInfo.from_element(element)
         keys = {each.name: each for each in site.namespaces or ()}
-        names = [*_foreign(keys)]
+        names = {
+          _prefix(key): _NAMESPACES[namespace.id]
+          for key, namespace in keys.items()
+          if key and namespace.id in _NAMESPACES
+        }
       elif element.tag == 'page':
         number += 1
         found = _page(element, keys, f'{path}, page {number},', counts)
@@ -144,6 +135,12 @@ def _pages(
       f'{path} must be a MediaWiki dump in XML. Found {where}: {error}. '
       'Download it again.'
     ) from error
+
+
+def _prefix(name: str) -> re.Pattern:
+  """Returns the expression of a link to a namespace of this name."""
+  own = re.escape(name).replace('_', r'\ ').replace(r'\ ', '[ _]')
+  return re.compile(rf'(\[\[\s?:?)(?:{own})\s?:', re.IGNORECASE)
 
 
 def _page(
@@ -168,12 +165,3 @@ def _page(
       )
     )
     return None
-
-
-def _foreign(keys: Mapping[str, Any]) -> Iterator[tuple[re.Pattern, str]]:
-  """Yields (expression, English name) of a wiki's files and categories."""
-  for key, namespace in keys.items():
-    name = _NAMESPACES.get(namespace.id)
-    if name and key:
-      own = re.escape(key).replace('_', r'\ ').replace(r'\ ', '[ _]')
-      yield re.compile(rf'(\[\[\s?:?)(?:{own})\s?:', re.IGNORECASE), name

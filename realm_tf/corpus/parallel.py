@@ -47,7 +47,7 @@ def ordered_map(
   num_workers: int,
   limit: Optional[Limit] = None,
 ) -> Iterator[_Result]:
-  """Returns work(item) lazily and in order; reads only a few items ahead.
+  """Yields work(item) in order; reads only a few items ahead.
 
   Args:
     make_work: Makes `work` from `arguments`, once per process. Must be
@@ -58,16 +58,7 @@ def ordered_map(
   """
   # The server is started once, perhaps for an inner map, and loads all modules.
   _preloaded.add(make_work.__module__)
-  return _results(make_work, arguments, iter(items), num_workers, limit)
-
-
-def _results(
-  make_work: Callable[..., Callable[[_Item], _Result]],
-  arguments: tuple[Any, ...],
-  items: Iterator[_Item],
-  num_workers: int,
-  limit: Optional[Limit],
-) -> Iterator[_Result]:
+  items = iter(items)
   if not limit:
     first = list(itertools.islice(items, _WAITING_PER_WORKER))
     items = itertools.chain(first, items)

@@ -3,12 +3,14 @@
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 import io
+import json
 import os
 import re
 import tokenize
 from typing import Any, NamedTuple
 
 from absl import logging
+import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import beir
@@ -16,7 +18,7 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
 from realm_tf.corpus import files
 from realm_tf.corpus import record_fields
-from realm_tf.corpus import record_files
+from realm_tf.corpus import records
 from realm_tf.text import timed_pattern
 
 _QUESTIONS = 'question', 'query', 'input'
@@ -30,10 +32,12 @@ _TEXTS = 'text', 'answer', 'value', 'aliases'
 _GROUPS = 'data', 'paragraphs', 'qas'  # Lists of groups of questions.
 _GOLD, _REGEX, _TITLE = 'gold_id', 'regex', 'title'
 _IMPOSSIBLE = 'is_impossible'  # SQuAD 2.0's key.
-NAMES = {*_QUESTIONS, *_ANSWERS, *_GROUPS, *_IDS, _GOLD, _REGEX, _IMPOSSIBLE}
+_NAMES = {*_QUESTIONS, *_ANSWERS, *_GROUPS, *_IDS, _GOLD, _REGEX, _IMPOSSIBLE}
 _LIST = re.compile(r"""\s*\[(\s*['"].*)?\]\s*""", re.DOTALL)
 _MAX_DEPTH = 3
 _MAX_LITERAL = 1_000_000  # Characters of a Python list.
+_WRONG_LISTS = ValueError, TypeError, SyntaxError, MemoryError, RecursionError
+_Records = Iterator[tuple[str, dict[str, Any]]]
 
 
 class Question(NamedTuple):
@@ -72,14 +76,20 @@ def read_questions(
     may_lack_answers: Whether to keep questions without answers, as in BEIR.
     keep_impossible: Whether to keep questions with `is_impossible`.
   """
+  if path.startswith(beir.PREFIX) and not may_lack_answers:
+    raise errors.UserError(
+      f'Questions must have answers here. Found none in {path}, which only '
+      'measures retrieval, with bin.evaluate. Give other questions.'
+    )
   counts = counts_lib.Counts()
   questions = []
-  for question in _read(path, may_lack_answers):
-    is_kept = keep_impossible and question.is_impossible
-    if question.answers or may_lack_answers or is_kept:
-      questions.append(question)
-    else:
-      counts.drop('question without an answer')
+  for where, record in _read(path):
+    for question in parse(where, record, not may_lack_answers):
+      is_kept = keep_impossible and question.is_impossible
+      if question.answers or may_lack_answers or is_kept:
+        questions.append(question)
+      else:
+        counts.drop('question without an answer')
   if not questions:
     raise errors.UserError(
       f'{path} must have at least one question with an answer. Found none.'
@@ -92,58 +102,37 @@ def read_questions(
   return questions
 
 
-def _read(path: str, may_lack_answers: bool) -> Iterator[Question]:
+def _read(path: str) -> _Records:
+  """Yields (place, record) of all files or of a dataset."""
   if path.startswith(datasets.PREFIXES):
-    records = datasets.read(path, NAMES)
-    yield from _parsed(records, may_lack_answers)
-  elif not path.startswith(beir.PREFIX):
-    for file in files.find_files(path):
-      yield from _read_file(file, may_lack_answers)
-  elif may_lack_answers:
-    for query, text, gold in beir.read_queries(path):
-      yield Question(text, (), question_id=query, gold_id=gold)
-  else:
-    raise errors.UserError(
-      f'Questions must have answers here. Found none in {path}, which only '
-      'measures retrieval, with bin.evaluate. Give other questions.'
-    )
+    yield from datasets.read(path, _NAMES)
+    return
+  if path.startswith(beir.PREFIX):
+    yield from beir.read_queries(path)
+    return
+  for file in files.find_files(path):
+    kind, _ = records.recognize(file, _NAMES)
+    found = records.read(file, kind, _NAMES) if kind else _read_columns(file)
+    is_regex = 'curatedtrec' in os.path.basename(file).lower()
+    for where, record in found:
+      yield where, {_REGEX: True, **record} if is_regex else record
 
 
-def _read_file(path: str, may_lack_answers: bool) -> Iterator[Question]:
-  names = NAMES
-  kind, _ = record_files.recognize(path, names)
-  if not kind:
-    lines = (line for _, line in files.read_lines(path) if line.strip())
-    is_dpr = next(lines, '').count('\t') == 1
-    return (_read_dpr if is_dpr else _read_curated_trec)(path)
-  records = record_files.read(path, kind, names)
-  if 'curatedtrec' in os.path.basename(path).lower():
-    records = ((where, {'regex': True, **record}) for where, record in records)
-  return _parsed(records, may_lack_answers)
-
-
-def _parsed(
-  records: Iterable[tuple[str, dict[str, Any]]], may_lack_answers: bool
-) -> Iterator[Question]:
-  for where, record in records:
-    yield from parse(where, record, not may_lack_answers)
-
-
-def _read_dpr(path: str) -> Iterator[Question]:
-  for where, row in record_files.rows(path, '\t'):
-    _check_columns(where, row, 2, 'question, answers')
-    answers = listed_answers(where, row[1])
-    yield Question(row[0], tuple(filter(str.strip, answers)))
-
-
-def _read_curated_trec(path: str) -> Iterator[Question]:
-  """Reads four columns without a header; quotes have no meaning."""
-  for number, line in files.read_lines(path):
+def _read_columns(path: str) -> _Records:
+  """Yields the records of DPR's or of CuratedTREC's columns."""
+  lines = (line for _, line in files.read_lines(path) if line.strip())
+  if next(lines, '').count('\t') == 1:
+    for where, row in records.rows(path, '\t'):
+      _check_columns(where, row, 2, 'question, answers')
+      answers = listed_answers(where, row[1])
+      yield where, {'question': row[0], 'answers': answers}
+    return
+  for number, line in files.read_lines(path):  # Quotes have no meaning.
     if line.strip():
       where, row = f'{path}:{number}', line.rstrip('\r\n').split('\t')
       _check_columns(where, row, 4, 'id, kind, question, regular expression')
-      check_regex(where, row[3])
-      yield Question(row[2], (row[3],), True, row[0])
+      question = {'question': row[2], 'answers': row[3:], 'id': row[0]}
+      yield where, {**question, _REGEX: True}
 
 
 def _check_columns(where: str, row: list[str], number: int, names: str) -> None:
@@ -188,13 +177,16 @@ def parse(
     found = repr(answers)[:40]
     raise _error(where, "no answers with 'is_impossible'", found)
   for answer in answers if regex else ():
-    check_regex(where, answer)
+    problem = timed_pattern.problem(answer)
+    if problem:
+      found = f'{answer!r:.40}: {problem}'
+      raise _error(where, 'a regular expression', found)
   yield Question(
     question,
     tuple(answers),
     regex,
-    record_fields.as_id(where, record_fields.find(fields, _IDS)),
-    record_fields.as_id(where, fields.get(_GOLD)),
+    record_fields.text_id(where, record_fields.find(fields, _IDS)),
+    record_fields.text_id(where, fields.get(_GOLD)),
     title if isinstance(title := fields.get(_TITLE), str) else '',
     impossible,
   )
@@ -208,7 +200,9 @@ def _flag(where: str, fields: Mapping[str, Any], name: str) -> bool:
 
 
 def _error(where: str, must: str, found: str) -> errors.UserError:
-  return errors.UserError(f'{where} must have {must}. Found {found}.')
+  return errors.UserError(
+    f'{where} must have {must}. Found {found}. Correct it.'
+  )
 
 
 def listed_answers(where: str, literal: str) -> list[str]:
@@ -221,27 +215,16 @@ def listed_answers(where: str, literal: str) -> list[str]:
       raise ValueError('it is no list')
     ''.join(value).encode()  # Fails on other types and lone surrogates.
     tokens = tokenize.generate_tokens(io.StringIO(literal.strip()).readline)
-    if sum(token.type == tokenize.STRING for token in tokens) == len(value):
-      return value
-    problem = 'a comma is missing between two strings'  # As NumPy prints lists.
-  except (ValueError, TypeError, SyntaxError, MemoryError) as error:
+    if sum(token.type == tokenize.STRING for token in tokens) != len(value):
+      # NumPy prints lists so.
+      raise ValueError('a comma is missing between two strings')
+    return value
+  except _WRONG_LISTS as error:
     problem = str(error).partition('\n')[0][:60]
-  except RecursionError:
-    problem = 'it is nested too deeply'
-  raise errors.UserError(
-    f"{where} must have a list of answers, like ['one', 'two']. Found "
-    f'{literal!r:.40}: {problem}. Correct it.'
-  )
-
-
-def check_regex(where: str, pattern: str) -> None:
-  """Raises UserError unless `pattern` is a usable regular expression."""
-  problem = timed_pattern.problem(pattern)
-  if problem:
     raise errors.UserError(
-      f'{where} must have a regular expression. Found {pattern!r:.40}: '
-      f'{problem}. Correct it.'
-    )
+      f"{where} must have a list of answers, like ['one', 'two']. Found "
+      f'{literal!r:.40}: {problem}. Correct it.'
+    ) from error
 
 
 def _answers(where: str, fields: Mapping[str, Any]) -> list[str]:
@@ -268,7 +251,24 @@ def _texts(where: str, value: Any, depth: int = 0) -> Iterator[str]:
     for each in value:
       yield from _texts(where, each, depth + 1)
   else:
-    raise errors.UserError(
-      f"{where} must have 'answers', a list of strings. Found {value!r:.40} "
-      'in them. Correct it.'
-    )
+    found = f'{value!r:.40} in them'
+    raise _error(where, "'answers', a list of strings", found)
+
+
+def write_questions(questions: Iterable[Question], path: str) -> None:
+  """Writes questions as JSON lines that this module reads.
+
+  A question without an answer is_impossible, as in SQuAD 2.0.
+  """
+  tf.io.gfile.makedirs(os.path.dirname(path))
+  with tf.io.gfile.GFile(path, 'w') as file:
+    for question in questions:
+      record = {
+        'question': question.question,
+        'answers': question.answers,
+        **({} if question.answers else {_IMPOSSIBLE: True}),
+        'id': question.question_id,
+        _GOLD: question.gold_id,
+        **({_REGEX: True} if question.regex else {}),
+      }
+      file.write(json.dumps(record, ensure_ascii=False) + '\n')

@@ -57,44 +57,27 @@ class RulesTagger:
     in one call.
     """
     plain = [plain_letters.write(text) for text in texts]
-    evidence = _Evidence([each.text for each in plain])
-    return [each.original(_tag_text(each.text, evidence)) for each in plain]
+    counts = _counts([each.text for each in plain])
+    return [each.original(_tag_text(each.text, counts)) for each in plain]
 
 
-class _Evidence:
+def _counts(texts: Sequence[str]) -> collections.Counter[str]:
   """Counts how often words inside sentences are capitalized or not."""
-
-  def __init__(self, texts):
-    self._counts = collections.Counter()
-    for text in texts:
-      self._counts.update(_TOKEN.findall(text))
-      self._counts.subtract(_FIRST_WORD.findall(text))
-
-  def is_name(self, word: str) -> bool:
-    """Returns whether a capitalized first word begins a name."""
-    lower = word.lower()
-    if word in _COUNTRIES:
-      return True
-    if _is_lower_word(word):
-      return False
-    return self._counts[word] > self._counts[lower]
-
-  def may_be_name(self, word: str) -> bool:
-    """Returns whether a first word before a capitalized word is a name."""
-    return (
-      not _is_lower_word(word)
-      and self._counts[word] >= self._counts[word.lower()]
-    )
+  counts: collections.Counter[str] = collections.Counter()
+  for text in texts:
+    counts.update(_TOKEN.findall(text))
+    counts.subtract(_FIRST_WORD.findall(text))
+  return counts
 
 
-def _tag_text(text, evidence):
+def _tag_text(text, counts):
   spans = dates.find_dates(text)
   ends = [end for _, end in spans]
   first_words = {match.start(1) for match in _FIRST_WORD.finditer(text)}
   names = []
   for match in _RUN.finditer(text):
     for start, end in _cut_at_dates(match.span(), spans, ends):
-      name = _trim(text, start, end, start in first_words, evidence)
+      name = _trim(text, start, end, start in first_words, counts)
       if name is not None:
         names.append(name)
   return sorted(spans + names)
@@ -114,12 +97,12 @@ def _cut_at_dates(run, date_spans, date_ends):
     yield start, end
 
 
-def _trim(text, start, end, begins_sentence, evidence):
+def _trim(text, start, end, begins_sentence, counts):
   """Returns a run without words at its ends that are no names, else None."""
   words = [match.span() for match in _NO_SPACE.finditer(text, start, end)]
   if len(words) > _MAX_WORDS:
     return None
-  while words and not _opens_name(text, words, begins_sentence, evidence):
+  while words and not _opens_name(text, words, begins_sentence, counts):
     words.pop(0)
     begins_sentence = False
   while words and not _closes_name(text, words):
@@ -129,18 +112,18 @@ def _trim(text, start, end, begins_sentence, evidence):
   return words[0][0], words[-1][1]
 
 
-def _opens_name(text, words, begins_sentence, evidence):
+def _opens_name(text, words, begins_sentence, counts):
   word = text[slice(*words[0])]
   if not _UPPERCASE.search(word):
     return False
   if not begins_sentence:
     return not _is_lower_word(word)
+  if word in _COUNTRIES or (len(word) > 1 and word.isupper()):
+    return True
+  # Before a capitalized word, less evidence is enough.
   is_followed = len(words) > 1 and text[words[1][0]].isupper()
-  return (
-    evidence.is_name(word)
-    or (is_followed and evidence.may_be_name(word))
-    or (len(word) > 1 and word.isupper())
-  )
+  is_mostly_upper = counts[word] + is_followed > counts[word.lower()]
+  return is_mostly_upper and not _is_lower_word(word)
 
 
 def _closes_name(text, words):

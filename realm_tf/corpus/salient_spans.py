@@ -115,14 +115,8 @@ def with_dates(
 
 @functools.lru_cache(1)
 def _load_pipeline(name: str) -> Any:
-  try:
-    # spaCy is slow to load, and few runs need it.
-    import spacy  # pylint: disable=g-import-not-at-top
-  except ImportError as error:
-    raise errors.UserError(
-      '--tagger=spacy:NAME needs spaCy, which is not installed. Run `pip '
-      'install spacy`, or use --tagger=rules.'
-    ) from error
+  import spacy  # pylint: disable=g-import-not-at-top
+
   try:
     return spacy.load(name)
   except OSError as error:

@@ -1,29 +1,28 @@
-"""Streams articles from files, BEIR folders and datasets.
+"""Streams articles and tagged sentences from files, BEIR folders and datasets.
 
 Files are JSON, CSV, Parquet, WikiExtractor's output, MediaWiki dumps or texts.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import functools
-import itertools
 import os
 import re
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
 from realm_tf.corpus import article_records
 from realm_tf.corpus import beir
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
-from realm_tf.corpus import distinct_ids
 from realm_tf.corpus import files
 from realm_tf.corpus import mediawiki
-from realm_tf.corpus import record_files
+from realm_tf.corpus import record_fields
+from realm_tf.corpus import records
 from realm_tf.corpus import wikiextractor
 from realm_tf.corpus import wikitext
 
 _WIKIEXTRACTOR, _MEDIAWIKI, _TEXT = _OWN = 'wikiextractor', 'mediawiki', 'text'
-FORMATS = ('auto', *record_files.FORMATS, *_OWN, 'tfds')
+FORMATS = ('auto', *records.FORMATS, *_OWN)
 # Beginning of a file's first line -> its format.
 _BEGINNINGS = {
   '<doc ': _WIKIEXTRACTOR,
@@ -31,16 +30,12 @@ _BEGINNINGS = {
   '<?xml': _MEDIAWIKI,
 }
 _ANY_KEYS = article_records.Keys()
-_WIKIEXTRACTOR_KEYS = {
-  'id',
-  'url',
-  'title',
-  'text',
-}  # WikiExtractor --json writes these.
+# WikiExtractor --json writes these.
+_WIKIEXTRACTOR_KEYS = {'id', 'url', 'title', 'text'}
 _BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
 # File endings to remove from a title.
-_ENDINGS = '.txt', '.text', '.md', '.gz', '.bz2', '.xz'
+_ENDINGS = re.compile(r'(\.(txt|text|md|gz|bz2|xz))+$', re.IGNORECASE)
 # Neither white space nor an invisible character, such as U+200B.
 _VISIBLE = re.compile('[^\\s\0-\x1f\x7f\xad\u200b-\u200f\u2060-\u2064\ufeff]')
 _DISAMBIGUATION_TITLE = re.compile(r'.*\(disambiguation\)', re.IGNORECASE)
@@ -75,30 +70,66 @@ def read_articles(
     num_workers: Number of processes that render wikitext.
   """
   counts = counts or counts_lib.Counts()
-  items = expand(inputs, format)
+  read = functools.partial(
+    _numbered, expand(inputs, format), format, keys, first_number
+  )
+  return _distinct(
+    mediawiki.rendered(read(counts), counts, num_workers),
+    counts,
+    drop_lists,
+    find_known,
+    # No error precedes a repeated id.
+    lambda name: next(w for w, a in read(counts_lib.Counts()) if a[2] == name),
+  )
 
-  def placed(counts: counts_lib.Counts) -> Iterator[_Placed]:
-    articles = itertools.chain.from_iterable(
-      _read_item(item, format, keys, counts) for item in items
-    )
-    for number, (where, article) in enumerate(articles, first_number):
+
+def _numbered(
+  items: Iterable[str],
+  format: str,  # pylint: disable=redefined-builtin
+  keys: article_records.Keys,
+  number: int,
+  counts: counts_lib.Counts,
+) -> Iterator[_Placed]:
+  """Yields (place, article); an article without an id gets its number."""
+  for item in items:
+    for where, article in _read_item(item, format, keys, counts):
       article_id = article.article_id or str(number)
       yield where, article._replace(article_id=article_id)
+      number += 1
 
-  def find_first(article_id: str) -> str:
-    quiet = counts_lib.Counts()  # No error precedes this repeated id.
-    return next(w for w, a in placed(quiet) if a.article_id == article_id)
 
-  def kept() -> Iterator[_Placed]:
-    found = mediawiki.rendered(placed(counts), counts, num_workers)
-    for where, article in found:
-      reason = _drop_reason(article, drop_lists)
-      if reason:
-        counts.drop(reason)
-      else:
-        yield where, article
-
-  return _distinct(kept(), counts, find_known, find_first)
+def _distinct(
+  articles: Iterable[_Placed],
+  counts: counts_lib.Counts,
+  drop_lists: bool,
+  find_known: Callable[[str], str],
+  find_first: Callable[[str], str],
+) -> Iterator[Article]:
+  """Yields and counts articles with a text and a new id; reports the others."""
+  seen: set[int] = set()  # Hashes of ids.
+  for where, article in articles:
+    name, reason = article.article_id, _drop_reason(article, drop_lists)
+    if reason:
+      counts.drop(reason)
+      continue
+    before = find_known(name)
+    if not before and hash(name) not in seen:
+      seen.add(hash(name))
+      counts.keep('articles')
+      if not article.title:
+        counts.keep(counts_lib.UNTITLED)
+      yield article
+      continue
+    if not before:
+      before = 'an earlier article' if counts.skips else find_first(name)
+    counts.error(
+      errors.UserError(
+        'Articles must have different ids; the default id is the number. Found '
+        f'{name!r:.40} at {where} and at {before}. Change one, or --remove the '
+        'old one of --append.'
+      ),
+      counts_lib.REPEATED,
+    )
 
 
 def count(
@@ -121,10 +152,6 @@ def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint:
   for item in inputs:
     if item.startswith(datasets.PREFIXES):
       items.append(item)
-    elif format == 'tfds':
-      raise errors.UserError(
-        f"With --format=tfds, --input must be 'tfds:NAME'. Found {item}."
-      )
     elif item.startswith(beir.PREFIX):
       items.append(beir.corpus_file(item))
     else:
@@ -161,66 +188,35 @@ def _drop_reason(article: Article, drop_lists: bool) -> str:
   return '' if _VISIBLE.search(article.text) else counts_lib.EMPTY
 
 
-def _distinct(
-  articles: Iterable[_Placed],
-  counts: counts_lib.Counts,
-  find_known: Callable[[str], str],
-  find_first: Callable[[str], str],
-) -> Iterator[Article]:
-  """Yields and counts articles with new ids; reports the others."""
-  seen = distinct_ids.SeenIds()
-  for where, article in articles:
-    name = article.article_id
-    before = find_known(name)
-    if not before and seen.add(name):
-      counts.keep('articles')
-      if not article.title:
-        counts.keep(counts_lib.UNTITLED)
-      yield article
-      continue
-    if not before:
-      before = 'an earlier article' if counts.skips else find_first(name)
-    counts.error(
-      errors.UserError(
-        'Articles must have different ids; the default id is the number. Found '
-        f'{name!r:.40} at {where} and at {before}. Change one, or --remove the '
-        'old one of --append.'
-      ),
-      counts_lib.REPEATED,
-    )
-
-
 def _read_item(
   item: str, name: str, keys: article_records.Keys, counts: counts_lib.Counts
 ) -> Iterator[_Placed]:
   """Yields (place, article) of a file or dataset in the format `name`."""
+
+  def parse(where: str, record: dict[str, Any]) -> Article:
+    article = article_records.parse(where, record, keys)
+    is_wiki = record.keys() >= _WIKIEXTRACTOR_KEYS
+    return wikiextractor.clean(article) if is_wiki else article
+
   try:
     if item.startswith(datasets.PREFIXES):
-      records = datasets.read(item, keys.names)
+      found = datasets.read(item, keys.names)
     else:
       name = _recognize(item, keys) if name == 'auto' else name
       if name in _READERS:
         for article in _READERS[name](item, counts):
           yield f'{item} ({article.title!r:.60})', article
         return
-      records = record_files.read(item, name, keys.names, counts)
-    yield from counts.parsed(records, functools.partial(_parse, keys))
+      found = records.read(item, name, keys.names, counts)
+    yield from counts.parsed(found, parse)
   except errors.UserError as error:  # Skips the rest of the file.
     counts.error(error)
 
 
-def _parse(
-  keys: article_records.Keys, where: str, record: Mapping[str, Any]
-) -> Article:
-  article = article_records.parse(where, record, keys)
-  is_wiki = record.keys() >= _WIKIEXTRACTOR_KEYS
-  return wikiextractor.clean(article) if is_wiki else article
-
-
 def _recognize(path: str, keys: article_records.Keys) -> str:
-  format, first = record_files.recognize(path, keys.texts)  # pylint: disable=redefined-builtin
+  format, first = records.recognize(path, keys.of('text'))  # pylint: disable=redefined-builtin
   if format or not first:
-    return format or record_files.JSONL
+    return format or records.JSONL
   for beginning, name in _BEGINNINGS.items():
     if first.startswith(beginning):
       return name
@@ -235,9 +231,7 @@ def _read_text(path: str, counts: counts_lib.Counts) -> Iterator[Article]:
   """Yields a whole file as one article, with its name as the title."""
   del counts  # No part of a file can be skipped.
   text = ''.join(line for _, line in files.read_lines(path)).strip()
-  name = os.path.basename(path)
-  while os.path.splitext(name)[1].lower() in _ENDINGS:
-    name = os.path.splitext(name)[0]
+  name = _ENDINGS.sub('', os.path.basename(path))
   yield Article(name.replace('_', ' '), text, '')
 
 
@@ -246,3 +240,65 @@ _READERS: dict[str, Callable[[str, counts_lib.Counts], Iterator[Article]]] = {
   _MEDIAWIKI: mediawiki.read_articles,
   _TEXT: _read_text,
 }
+
+
+class TaggedSentence(NamedTuple):
+  """A sentence with its salient spans, (start, end) in characters.
+
+  A dataset with other ids than the corpus has the article's title instead.
+  """
+
+  text: str
+  spans: tuple[tuple[int, int], ...]
+  article_id: str = ''
+  title: str = ''
+
+
+def read_tagged(
+  inputs: Sequence[str], counts: Optional[counts_lib.Counts] = None
+) -> Iterator[TaggedSentence]:
+  """Returns the sentences of all `inputs`; reports missing files at once.
+
+  Args:
+    inputs: Files, directories and globs of lines {"text": str, "spans":
+      [[start, end]], "id": optional}, or 'tfds:NAME'.
+  """
+  counts = counts or counts_lib.Counts()
+  items = expand(inputs)
+
+  def sentences() -> Iterator[TaggedSentence]:
+    for item in items:
+      if item.startswith(datasets.PREFIXES):
+        for title, text, spans in datasets.read_tagged_sentences(item):
+          whole = tuple(span for span in spans if span)
+          counts.drop('span that cuts a character', len(spans) - len(whole))
+          counts.keep('sentences')
+          yield TaggedSentence(text, whole, title=title)
+      else:
+        lines = records.read_json_lines(item, counts)
+        for _, sentence in counts.parsed(lines, _parse_tagged):
+          counts.keep('sentences')
+          yield sentence
+
+  return sentences()
+
+
+def _parse_tagged(where: str, record: dict[str, Any]) -> TaggedSentence:
+  text, spans = record.get('text'), record.get('spans')
+  if not isinstance(text, str) or not isinstance(spans, list):
+    raise errors.UserError(
+      f'{where} must have "text", a string, and "spans", a list. Found '
+      f'{record!r:.60}. Correct it.'
+    )
+  for span in spans:
+    is_pair = isinstance(span, list) and [type(x) for x in span] == [int, int]
+    if not is_pair or not 0 <= span[0] < span[1] <= len(text):
+      raise errors.UserError(
+        f'{where} must have spans [start, end] within its text of {len(text)} '
+        f'characters. Found {span!r:.40}. Correct it.'
+      )
+  return TaggedSentence(
+    text,
+    tuple((start, end) for start, end in spans),
+    record_fields.text_id(where, record.get('id')),
+  )

@@ -1,6 +1,6 @@
-"""Finds the terms of a text: spans of one to four words worth looking up.
+"""Finds and tags terms of a text: spans of one to four words worth looking up.
 
-  articles -> counts of all spans -> scores of the terms
+  articles -> counts of all spans -> scores of the terms -> terms of each text
 
 A term comes again in other documents and is rare elsewhere, as a recurring span
 of Spider (Ram et al. 2022). Its words belong together more than chance would
@@ -10,12 +10,13 @@ important term. Case and language do not matter, because only counts decide.
 """
 
 import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import re
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 
+from realm_tf.corpus import salient_spans
 from realm_tf.text import english
 from realm_tf.text import plain_letters
 
@@ -29,7 +30,7 @@ WORD, PHRASE, COLLOCATION = KINDS = (
 _UNSPACED = (
   '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff'
 )  # fmt: skip
-_GENITIVE = "'s"
+_GENITIVES = "'s", '’s'
 # A word, or a mark or a line break that no span goes beyond.
 _TOKEN = re.compile(
   rf"['’][sS]\b|[{_UNSPACED}]|"
@@ -46,7 +47,8 @@ _LOWEST_SCORE = 0.65
 # the documents, if their residual IDF is below, which few documents cannot say.
 _COMMON = ((0.01, 0.1), (0.1, 0.29))
 _FEWEST_COMMON = 20  # Documents; half of them, if there are fewer than 40.
-_FUNCTION_WORDS = frozenset(english.WORDS['lower words'])
+_FUNCTION_WORDS = frozenset((*english.WORDS['lower words'], *_GENITIVES))
+_MOST_SPANS = 3  # Of a tagged text.
 
 
 class Terms(NamedTuple):
@@ -119,7 +121,7 @@ def count(articles: Iterable[Sequence[str]]) -> Counts:
   """Counts the spans of articles, each a list of its blocks."""
   numbers, codes, documents, num_documents = _read(articles)
   vocabulary = np.array([*numbers, ''], object)[:-1]
-  is_word = np.array([*map(_is_word, numbers)])
+  is_word = np.array([w[0].isalnum() or w in _GENITIVES for w in numbers])
   keys = np.where(is_word[codes], codes, -1).astype(np.int64)
   levels = [_count(keys, documents)]
   words = vocabulary[levels[0].keys].tolist()
@@ -158,10 +160,6 @@ def _read(
     np.repeat(documents, sizes).astype(np.int32),
     len(sizes) if is_few else number,
   )
-
-
-def _is_word(token: str) -> bool:
-  return token[0].isalnum() or len(token) == len(_GENITIVE)
 
 
 def _count(keys: np.ndarray, documents: np.ndarray) -> Level:
@@ -253,9 +251,99 @@ def _are_common(
   number: int,
 ) -> np.ndarray:
   """Returns whether each word is too general to begin a term, bool."""
-  given = _FUNCTION_WORDS | {_GENITIVE, _GENITIVE.replace("'", '’')}
-  result = np.array([word in given for word in words], bool)
+  result = np.array([word in _FUNCTION_WORDS for word in words], bool)
   for share, residual in _COMMON:
     fewest = max(share * number, min(_FEWEST_COMMON, number / 2))
     result |= (documents >= fewest) & (residuals < residual)
   return result
+
+
+class TermsTagger:
+  """Tags up to three terms of each text, those with the best scores.
+
+  Args:
+    first: Tagger of names. A text in which it finds any has no terms: names
+      were measured, and train as they do alone.
+  """
+
+  def __init__(
+    self, terms: Terms, first: Optional[salient_spans.Tagger] = None
+  ):
+    self._terms, self._first = terms, first
+    self._numbers = {word: i for i, word in enumerate(terms.words)}
+
+  def tag(self, texts: Sequence[str]) -> list[dict[tuple[int, int], str]]:
+    """Returns each text's spans, sorted, without overlaps, and their kinds."""
+    result: list[dict[tuple[int, int], str]] = [{} for _ in texts]
+    if self._first:
+      result = [*map(salient_spans.with_kinds, self._first.tag(texts))]
+    rows = [row for row, spans in enumerate(result) if not spans]
+    plain = [plain_letters.write(texts[row]) for row in rows]
+    for place, start, end, kind in self._find([each.text for each in plain]):
+      spans = result[rows[place]]
+      if len(spans) < _MOST_SPANS:
+        ((start, end),) = plain[place].original([(start, end)])
+        if all(end <= a or b <= start for a, b in spans):
+          spans[start, end] = KINDS[kind]
+    return [dict(sorted(spans.items())) for spans in result]
+
+  def _find(self, texts: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    """Yields row, start, end and kind of each term, the best of a row first."""
+    tokens_of_all = []
+    for row, text in enumerate(texts):
+      tokens_of_all += [
+        (self._numbers.get(word, -1), row, start, end)
+        for word, start, end in tokens(text)
+      ]
+      tokens_of_all.append((-1, row, 0, 0))  # Ends spans, as a mark does.
+    words, rows, starts, ends = (
+      np.array(tokens_of_all, np.int64).reshape(-1, 4).T
+    )
+    found = []
+    spans = words  # Number of the span of `size` words at each place, or -1.
+    levels = zip(self._terms.scores, self._terms.kinds, strict=True)
+    for size, (scores, kinds) in enumerate(levels, 1):
+      if size > 1:
+        spans = self._longer(spans, words, size)
+      at = np.flatnonzero(spans >= 0)
+      at = at[np.isfinite(scores[spans[at]])]
+      at = _only_ones(at, spans[at], rows[at])
+      number = spans[at]
+      found.append(
+        (rows[at], -scores[number], starts[at], ends[at + size - 1])
+        + (kinds[number],)
+      )
+    rows, ranks, starts, ends, kinds = map(np.concatenate, zip(*found))
+    order = np.lexsort((-ends, starts, ranks, rows))
+    columns = (column[order].tolist() for column in (rows, starts, ends, kinds))
+    return zip(*columns, strict=True)
+
+  def _longer(
+    self, spans: np.ndarray, words: np.ndarray, size: int
+  ) -> np.ndarray:
+    """Returns the number of the span of `size` words at each place, or -1."""
+    result = np.full(len(spans), -1, np.int64)
+    keys = self._terms.keys[size - 2]
+    # A mark follows each text, so a shorter span is never the last.
+    at = np.flatnonzero(spans >= 0)
+    last = words[at + size - 1]
+    at, last = at[last >= 0], last[last >= 0]
+    if len(keys):
+      key = spans[at] * len(self._terms.words) + last
+      place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+      result[at] = np.where(keys[place] == key, place, -1)
+    return result
+
+
+def _only_ones(
+  at: np.ndarray, numbers: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
+  """Returns the places without spans that their text has twice.
+
+  A masked one could be copied from the other.
+  """
+  order = np.lexsort((numbers, rows))
+  both = np.stack([rows[order], numbers[order]])
+  same = (both[:, 1:] == both[:, :-1]).all(axis=0)
+  is_twice = np.append(same, False) | np.insert(same, 0, False)
+  return np.sort(at[order[~is_twice[: len(at)]]])

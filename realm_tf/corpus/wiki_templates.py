@@ -180,12 +180,13 @@ def _measure(arguments: Mapping[str, str]) -> str:
     if value in _BETWEEN and place:
       text = text.rstrip() + _BETWEEN[value]
     elif _NUMBER.fullmatch(value):
-      text += f'{_grouped(value)} '
+      value = f'{int(value):,}' if value.isdecimal() else value
+      text += re.sub('^-', '−', value) + ' '
     elif not text:
       return LOST
     elif not unit:
-      value = re.sub(r'(?<=[a-z])([23])$', raised, _UNITS.get(value, value))
-      text += f'{value} '
+      value = _UNITS.get(value, value)
+      text += raise_digits(r'(?<=[a-z])([23])$', value) + ' '
       # '6 ft 2 in' has two numbers, '6 ft m' and '6 ft 0' have one.
       later = values[place + 1 : place + 3]
       if len(later) < 2 or not _NUMBER.fullmatch(later[0]):
@@ -195,22 +196,14 @@ def _measure(arguments: Mapping[str, str]) -> str:
   return f'{text}{unit or ""}'.strip() or LOST
 
 
-def raised(match: re.Match) -> str:
-  """Returns the first group in superscript characters."""
-  return match[1].translate(RAISED)
-
-
-def _grouped(number: str) -> str:
-  number = number.replace('-', '−', 1) if number[0] == '-' else number
-  return f'{int(number):,}' if number.isdecimal() else number
+def raise_digits(pattern: str, text: str) -> str:
+  """Replaces matches by their first group in superscript characters."""
+  return re.sub(pattern, lambda match: match[1].translate(RAISED), text)
 
 
 def _date(name: str, arguments: Mapping[str, str]) -> str:
   """Reads {{birth date|1910|3|5|df=y}}: '5 March 1910'."""
   year, month, day = (arguments.get(key, '') for key in '123')
-  iso = re.fullmatch(r'(\d{4})-(\d\d)-(\d\d)', year)
-  if iso:
-    year, month, day = iso.groups()
   if month.isdecimal() and 1 <= int(month) <= 12:
     month = _MONTHS[int(month) - 1]
   day = day.lstrip('0')

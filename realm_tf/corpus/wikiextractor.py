@@ -37,32 +37,26 @@ def read_articles(path: str, counts: counts_lib.Counts) -> Iterator[Article]:
   header, lines, problem, number = None, [], None, 0
   for number, line, bad in files.read_all_lines(path):
     words = line.rstrip()
-    next_header = _header(words) if words.startswith(_BEGIN) else None
-    if header and next_header:
+    next_header = _header(words)
+    if header and not next_header:
+      problem = problem or bad
+      is_end = words.endswith(_END)
+      lines.append(words.removesuffix(_END) if is_end else line)
+      if is_end and problem:
+        counts.error(problem)
+      elif is_end:
+        yield clean(Article(header[1], ''.join(lines), header[0]))
+      header = None if is_end else header
+      continue
+    if header:
       counts.error(_unclosed(path, number, header, 'another begins'))
-    if next_header or header is None:
-      header, lines, problem = next_header, [], bad
-      if bad and not header:
-        counts.error(bad)
-      elif not header and words not in ('', _END):
-        counts.error(
-          errors.UserError(
-            f'{path}:{number} must begin an article, <doc id="..." ... '
-            f'title="...">. Found {words[:40]!r}. Run WikiExtractor again.'
-          )
-        )
-      continue
-    problem = problem or bad
-    if not words.endswith(_END):
-      lines.append(line)
-      continue
-    lines.append(words.removesuffix(_END))
-    if problem:
-      counts.error(problem)
-    else:
-      article_id, title = header
-      yield clean(Article(title, ''.join(lines), article_id))
-    header = None
+    elif not next_header and (bad or words not in ('', _END)):
+      must_begin = errors.UserError(
+        f'{path}:{number} must begin an article, <doc id="..." ... '
+        f'title="...">. Found {words[:40]!r}. Run WikiExtractor again.'
+      )
+      counts.error(bad or must_begin)
+    header, lines, problem = next_header, [], bad
   if header:
     counts.error(_unclosed(path, number, header, 'the file ends'))
 
@@ -99,19 +93,20 @@ def clean(article: Article) -> Article:
   if any(mark in text for mark in _SHORT):
     lines = []
     for line in text.split('\n'):
-      if any(mark in line for mark in _SHORT):
-        # Drops a line that had only a tag.
-        lines += filter(None, [wikitext.without_marks(line)])
-      else:
-        lines.append(line)
+      is_marked = any(mark in line for mark in _SHORT)
+      cleaned = wikitext.without_marks(line) if is_marked else line
+      # Drops a line that had only a tag.
+      lines += [cleaned] if cleaned or not is_marked else []
     text = '\n'.join(lines).strip()
   return article._replace(text=text)
 
 
 def _header(line: str) -> Optional[tuple[str, str]]:
   """Returns (id, title) of '<doc id="1" url="..." title="A "B" C">'."""
+  if not line.startswith(_BEGIN):
+    return None
   article_id, quote, rest = line.removeprefix(_BEGIN).partition('"')
   _, title, rest = rest.partition(' title="')
-  if not (line.startswith(_BEGIN) and quote and title and line[-1] == '>'):
+  if not (quote and title and line[-1] == '>'):
     return None
   return article_id, wikitext.unescape(rest.rpartition('"')[0])

@@ -13,7 +13,6 @@ import mwparserfromhell
 from mwparserfromhell import nodes
 
 from realm_tf.corpus import article_records
-from realm_tf.corpus import disambiguation
 from realm_tf.corpus import holes
 from realm_tf.corpus import wiki_templates as templates
 from realm_tf.corpus.holes import HOLE
@@ -21,7 +20,7 @@ from realm_tf.corpus.holes import LOST
 
 Article = article_records.Article
 DISAMBIGUATION = 'disambiguation'
-
+_MAX_CHARACTERS = 2_000_000  # MediaWiki's own limit is 2 MiB.
 
 _EXPONENT = re.compile(
   r'<sup(?:\s[^<>]*)?>((?:[\d+−–-]|&minus;){1,40})</sup\s*>', re.IGNORECASE
@@ -122,7 +121,7 @@ def without_marks(text: str) -> str:
 
   The time is linear, unlike the parser's.
   """
-  text = strip_tags(raise_exponents(unescape(text)))
+  text = _TAG.sub(_of_lone_tag, raise_exponents(unescape(text)))
   for pattern, value in _BEFORE_LINES:
     text = pattern.sub(value, text)
   text = holes.cut('\n'.join(filter(None, map(_line, text.split('\n')))))
@@ -147,19 +146,15 @@ def raise_exponents(text: str) -> str:
   )
 
 
-def strip_tags(text: str) -> str:
-  """Removes tags that have no end, but not '<' in 'a <b and c> d'."""
-
-  def value(match: re.Match) -> str:
-    _, name, attributes = match.groups()
-    is_tag = name.lower() in _KNOWN_TAGS and (
-      len(name) > 1 or '=' in attributes or not attributes.strip(' /')
-    )
-    if not is_tag:
-      return match.group()
-    return '\n' if name.lower() in _LINE_TAGS else ''
-
-  return _TAG.sub(value, text)
+def _of_lone_tag(match: re.Match) -> str:
+  """Returns the words of a tag that has no end; '<b and c>' is none."""
+  _, name, attributes = match.groups()
+  is_tag = name.lower() in _KNOWN_TAGS and (
+    len(name) > 1 or '=' in attributes or not attributes.strip(' /')
+  )
+  if not is_tag:
+    return match.group()
+  return '\n' if name.lower() in _LINE_TAGS else ''
 
 
 def _pieces(code: mwparserfromhell.wikicode.Wikicode) -> Iterator[str]:
@@ -209,15 +204,13 @@ def _of_tag(node: nodes.Tag, follows_word: bool) -> str:
   if node.wiki_markup and node.self_closing:
     return str(node.wiki_markup)  # Of a list.
   mark = '\n' if name in _LINE_TAGS and not node.wiki_markup else ''
-  if name in HIDDEN_TAGS:
-    return mark
-  if node.contents is None:
+  if name in HIDDEN_TAGS or node.contents is None:
     return mark
   text = ''.join(_pieces(node.contents))
   if name in FORMULAS:
     if follows_word:
       return HOLE
-    text = re.sub(r'\^(\d)', templates.raised, text.strip())
+    text = templates.raise_digits(r'\^(\d)', text.strip())
     return text if _SIMPLE_FORMULA.fullmatch(text) else LOST
   return f'{mark}{text}{mark}'
 
@@ -231,17 +224,85 @@ def _of_template(node: nodes.Template) -> str:
   )
 
 
+# Disambiguation and name pages, by their templates and categories.
+# Rules out most pages quickly.
+_HINT = re.compile(
+  r'disambig|\{\{\s?(?:template:\s?)?(?:dab|[\w-]*dis\b|[\w-]*dab\b|surname|given|forename|'
+  r'letter|begriffs|homonym|desambig|disambigua|doorverwijs|dp\b|förgren|gren|'
+  r'неоднознач|ujednoznacz|rozcestník|egyért|täsmennys|曖昧さ回避|aimai|消歧|'
+  r'동음이의|flertydig|peker|anlam|багатознач|định hướng)'
+  r'|begriffsklärung|homonymie',
+  re.IGNORECASE,
+)
+# An unclosed comment hides the rest of the page.
+_UNREAD = re.compile(
+  r'<!--.*?(?:-->|\Z)|<nowiki>.*?</nowiki>|<pre\b[^<>/]*>.*?</pre>',
+  re.IGNORECASE | re.DOTALL,
+)
+_TEMPLATE = re.compile(r'\{\{([^{}|<>\[\]\n]{1,80})(?=\s*[|}<\n])')
+_CATEGORY_LINK = re.compile(r'\[\[([^\[\]|\n:]{1,40}):([^\[\]|\n]{1,120})[|\]]')
+_PREFIX = re.compile(r'(?:template|subst|safesubst|vorlage|msg)\s*:\s*')
+_NAMES = re.compile(
+  r'aimai|airportdis|anlam ayrımı|begriffsklärung|bio-dab|bisongidila|'
+  r'dab(?: page|-?clean(?:up)?|page)?|desambig(?:uació|uación|uação)?|disamb?|'
+  r'disambigua|dmbox|doorverwijspagina|dp|egyért(?:elműsítő lap)?|flertydig|'
+  r'(?:family |fore|sur|given ?)names?(?: page)?|förgrening|gren|homonymie|'
+  r'(?:geo|hn|math|name|num|mil-unit-|n|r)-?(?:dab|dis)(?:ambig|-cleanup)?|'
+  r'(?:hospital|mountain|number|road|school|ship|tn)dis|peker|rozcestník|'
+  r'trang định hướng|täsmennyssivu|ujednoznacznienie|багатозначність|'
+  r'неоднозначность|曖昧さ回避|消歧[义義]|동음이의'
+)
+_FAMILY = re.compile(
+  r'(?P<kind>.*?)[ -]?disambig(?:uation)?(?: page)?(?:[ -]cleanup)?'
+)
+# '{{disambiguation needed}}' only refers to such a page.
+_NO_KIND = re.compile(
+  r'(?:no|not|non|need|needs|needing|missing|for|see|about|redirect|r|to|from|'
+  r'incomplete|other|hatnote|wikiproject|user|template|link|use|unlinked|'
+  r'refimprove|clarify|check|request|requested|expand|avoid|without|category|'
+  r'portal|more|tfd|otheruses|distinguish|wikipedia|help|wp|tl|self|bad|fix|word|entity|author)\b.*'
+)
+_CATEGORY = re.compile(
+  r'(?!.*(?:needing|needed|links?|articles with|wikipedia|wikiproject))'
+  r'(?:(?:.* )?disambiguation pages?(?: .*)?|disambiguation|'
+  r'.*begriffsklärung.*|.*homonymie.*|.*desambigua.*)'
+)
+
+
+def is_disambiguation(markup: str) -> bool:
+  """Returns whether a page with `markup` is a disambiguation page."""
+  if not _HINT.search(markup):
+    return False
+  markup = _UNREAD.sub('', markup)
+  for name in map(_normal, _TEMPLATE.findall(markup)):
+    family = _FAMILY.fullmatch(name)
+    if _NAMES.fullmatch(name) or family and not _NO_KIND.fullmatch(family[1]):
+      return True
+  return '__DISAMBIG__' in markup or any(
+    _normal(namespace) == 'category' and _CATEGORY.fullmatch(_normal(name))
+    for namespace, name in _CATEGORY_LINK.findall(markup)
+  )
+
+
+def _normal(name: str) -> str:
+  """Returns a template's or category's name in lower case, without prefix."""
+  name = ' '.join(name.replace('_', ' ').split()).lower()
+  return _PREFIX.sub('', name, count=1)
+
+
 def renderer() -> Callable[[Any], tuple[str, Article | str]]:
   """Returns the work of a process: (place, page) -> (place, article or reason).
 
-  A page that is no article gets the reason.
+  A page that is left out gets the reason.
   """
   return _rendered
 
 
 def _rendered(placed: tuple[str, Article]) -> tuple[str, Article | str]:
   where, page = placed
-  if disambiguation.is_one(page.text):
+  if len(page.text) > _MAX_CHARACTERS:
+    return where, f'page over {_MAX_CHARACTERS:,} characters'
+  if is_disambiguation(page.text):
     return where, DISAMBIGUATION
   try:
     text = plain_text(page.text)

@@ -14,7 +14,6 @@ import numpy as np
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
-from realm_tf.corpus import tagged_sentences
 from realm_tf.data import block_table
 from realm_tf.data import null_block
 from realm_tf.data import query_table
@@ -84,7 +83,7 @@ def describe_spans(counts: counts_lib.Counts) -> str:
 
 
 def queries_from_sentences(
-  sentences: Iterable[tagged_sentences.TaggedSentence],
+  sentences: Iterable[sources.TaggedSentence],
   tokenizer: wordpiece.WordpieceTokenizer,
   table: block_table.BlockTable,
 ) -> Iterator[query_table.Query]:

@@ -15,8 +15,8 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf import input_files
 from realm_tf import json_text
-from realm_tf.corpus import json_records
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.corpus import records
 from realm_tf.qa import outcome as outcome_lib
 
 METRICS = 'metrics.json'
@@ -179,7 +179,7 @@ def _read(
   meaning: str,
 ) -> list[Any]:
   """Returns a field of each line; UserError for other questions or types."""
-  rows = list(json_records.read_lines(path))
+  rows = list(records.read_json_lines(path))
   found = ''
   if len(rows) != len(questions):
     found = f'{len(rows)} in {path} where --questions have {len(questions)}'

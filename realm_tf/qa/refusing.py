@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from realm_tf.corpus import json_records
+from realm_tf.corpus import records
 from realm_tf.qa import outcome as outcome_lib
 
 _ACCURACIES = (80, 90)  # Percent, as Kamath et al. 2020.
@@ -140,7 +140,7 @@ def measure_sets(sets: Mapping[str, Rated]) -> dict[str, Any]:
 
 def read(path: str) -> Rated:
   """Returns the answers in a predictions.jsonl."""
-  rows = [row for _, row in json_records.read_lines(path)]
+  rows = [row for _, row in records.read_json_lines(path)]
   names = 'exact_match', 'is_impossible', 'is_refused'
   return Rated(
     np.array([row['probability'] for row in rows], np.float64),

@@ -127,8 +127,6 @@ def _finder(answers: Sequence[str], regex: bool) -> Callable[[str], bool]:
   if regex:
     return lambda text: any(_compile(a).occurs(text) for a in answers)
   spaced = [words for words in map(_spaced_answer, answers) if words.strip()]
-  if len(spaced) == 1:
-    return lambda text: spaced[0] in text
   return lambda text: any(words in text for words in spaced)
 
 

@@ -110,11 +110,6 @@ class CharacterRules:
 UNCASED = CharacterRules()
 
 
-def is_mark(character: str) -> bool:
-  """Returns whether a character is an accent (category Mn)."""
-  return character in _MARKS
-
-
 @functools.cache
 def irregular(rules: CharacterRules) -> dict[int, str]:
   """Returns code -> spelling of all characters that change.
@@ -208,7 +203,7 @@ class CharacterTable:
         ),
         len(numbers) + 1,
       )
-      if not spelled and is_mark(chr(code)):
+      if not spelled and chr(code) in _MARKS:
         actions[code] = self.mark
     self.actions = actions
     rows = [*numbers][:3] + [''] + [*numbers][3:]

@@ -49,20 +49,14 @@ def write(text: str) -> Plain:
   end = 0
   for match in cluster.finditer(text):
     start, stop = match.span()
-    letter = _composed(match)
+    letter = match[1]  # '' before lone marks; accents may join it.
+    if letter and stop - start <= _LONGEST_CLUSTER:
+      letter = unicodedata.normalize('NFC', match[0])[0]
     parts += [text[end:start], letter]
     places += range(end, start + len(letter))
     end = stop
   places += range(end, len(text) + 1)
   return Plain(''.join([*parts, text[end:]]), places)
-
-
-def _composed(cluster: re.Match) -> str:
-  """Returns a letter with the accents that join it; '' for lone marks."""
-  letter = cluster[1]
-  if letter and len(cluster[0]) <= _LONGEST_CLUSTER:
-    return unicodedata.normalize('NFC', cluster[0])[0]
-  return letter
 
 
 @functools.cache

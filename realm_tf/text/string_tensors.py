@@ -78,7 +78,9 @@ def tokenize(
   # Converts bytes of the joined spelled strings to input characters.
   sizes = tf.strings.length(spelled.texts)
   shift = tf.gather(tf.cumsum(sizes, exclusive=True), ids.value_rowids())
-  widths = _num_bytes(spelled.codes)
+  # Characters from these on take one byte more in UTF-8.
+  bounds = tf.constant([0x80, 0x800, 0x10000])
+  widths = 1 + tf.searchsorted(bounds, spelled.codes, side='right')
   number = tf.repeat(spelled.origins, widths)
   firsts = tf.gather(number, tf.cast(starts.values, tf.int32) + shift)
   lasts = tf.gather(number, tf.cast(ends.values, tf.int32) + shift - 1)
@@ -151,12 +153,6 @@ def _spell(table: character_table.CharacterTable, texts: tf.Tensor) -> _Spelled:
     given.with_values(actions),
     places.values,
   )
-
-
-def _num_bytes(codes):
-  """Returns each character's length in UTF-8, int32."""
-  bounds = tf.constant([0x80, 0x800, 0x10000])
-  return 1 + tf.searchsorted(bounds, codes, side='right')
 
 
 def _pad(ids, length):

@@ -11,8 +11,6 @@ from typing import Any
 from absl import logging
 import regex
 
-from realm_tf import errors
-
 _LIMIT_SECS = 0.1  # A search of 288 wordpieces usually takes 1e-5.
 _MAX_TIMEOUTS = 50  # A pattern costs at most 5 seconds.
 _MAX_CHARACTERS = 10_000  # The longest of CuratedTREC has 1,310.
@@ -38,18 +36,11 @@ def problem(pattern: str) -> str:
 
 
 class TimedPattern:
-  """A regular expression that ignores case; '^' and '$' match at each line."""
+  """A usable regular expression that ignores case; '^' matches at each line."""
 
   def __init__(self, pattern: str, limit_secs: float = _LIMIT_SECS):
     self._limit_secs = limit_secs
     self._num_timeouts = 0
-    wrong = problem(pattern)
-    if wrong:
-      raise errors.UserError(
-        'An answer of a question with "regex": true must be a regular '
-        f'expression. Found {pattern!r:.60} ({wrong}). Correct it in the '
-        'questions file.'
-      )
     self._regex = _compile(pattern)
 
   def matches_start(self, text: str) -> bool:
@@ -72,37 +63,27 @@ class TimedPattern:
       return found
     try:
       matches = find(text, timeout=self._limit_secs)
-      if find != self._regex.finditer:
-        matches = filter(None, [matches])
-      for match in matches:
+      is_one = matches is None or isinstance(matches, regex.Match)
+      for match in filter(None, [matches]) if is_one else matches:
         found.append(match.span())
     except TimeoutError:
-      self._count_timeout()
+      self._num_timeouts += 1
+      if self._num_timeouts == 1:
+        logging.warning(
+          'The search for answer %r in a text took more than %g seconds and '
+          'counts as no match. After %d such texts all searches for it stop.',
+          self._regex.pattern,
+          self._limit_secs,
+          _MAX_TIMEOUTS,
+        )
     return found
-
-  def _count_timeout(self) -> None:
-    self._num_timeouts += 1
-    if self._num_timeouts == 1:
-      logging.warning(
-        'The search for answer %r in a text took more than %g seconds and '
-        'counts as no match. After %d such texts all searches for it stop.',
-        self._regex.pattern,
-        self._limit_secs,
-        _MAX_TIMEOUTS,
-      )
 
 
 def _compile(pattern: str) -> regex.Pattern:
-  _check_size(pattern)
-  # VERSION0 behaves as `re` does.
-  flags = regex.IGNORECASE | regex.MULTILINE | regex.VERSION0
-  return regex.compile(pattern, flags)
+  """Compiles a pattern; ValueError if it may become too large.
 
-
-def _check_size(pattern: str) -> None:
-  """Raises ValueError if an upper bound of the compiled size is too large.
-
-  The bound assumes that all repeated groups are nested, so it needs no parser.
+  The upper bound of the compiled size assumes that all repeated groups are
+  nested, so it needs no parser.
   """
   if len(pattern) > _MAX_CHARACTERS:
     raise ValueError(f'it has more than {_MAX_CHARACTERS:,} characters')
@@ -117,3 +98,6 @@ def _check_size(pattern: str) -> None:
       longest = max(longest, least)
   if size * longest > _MAX_SIZE:
     raise ValueError('its repetitions multiply to too large a size')
+  # VERSION0 behaves as `re` does.
+  flags = regex.IGNORECASE | regex.MULTILINE | regex.VERSION0
+  return regex.compile(pattern, flags)

@@ -11,6 +11,7 @@ from typing import Any, Optional
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.text import character_table
 from realm_tf.text import vocabulary
@@ -109,28 +110,25 @@ def _pieces(ids: Any, path: str) -> list[str]:
 
 
 def _check_added(added: Any, pieces: Sequence[str], path: str) -> None:
-  ids = {piece: i for i, piece in enumerate(pieces)}
   if not isinstance(added, list):
     raise refusal(path, 'a list added_tokens', added)
+  ids = {piece: i for i, piece in enumerate(pieces)}
   for token in added:
-    content = token.get('content') if isinstance(token, dict) else None
-    known = isinstance(content, str) and ids.get(content) == token.get('id')
-    if not known or not (
-      token.get('special') or content in vocabulary.SPECIALS
-    ):
+    fields = token if isinstance(token, dict) else {}
+    piece = fields.get('content')
+    known = isinstance(piece, str) and ids.get(piece) == fields.get('id')
+    is_special = fields.get('special') or piece in vocabulary.SPECIALS
+    if not known or not is_special:
       raise refusal(path, 'special tokens of its vocabulary alone', token)
 
 
 def _check_specials(processor: Any, path: str) -> None:
   """Raises UserError unless texts get [CLS] and [SEP]."""
-  if processor is None:
-    return
-  kind = processor.get('type') if isinstance(processor, dict) else None
+  fields = processor if isinstance(processor, dict) else {}
   template = build(vocabulary.SPECIALS, {})['post_processor']
-  is_template = (
-    kind == template['type'] and processor.get('single') == template['single']
-  )
-  if kind != 'BertProcessing' and not is_template:
+  is_template = all(fields.get(k) == template[k] for k in ('type', 'single'))
+  is_bert = fields.get('type') == 'BertProcessing'
+  if processor is not None and not is_bert and not is_template:
     raise refusal(path, '[CLS] and [SEP] around each text', processor)
 
 
@@ -139,7 +137,7 @@ _JSON = 'tokenizer.json'
 _CONFIG = 'tokenizer_config.json'
 _SPECIALS_MAP = 'special_tokens_map.json'
 # Key of tokenizer_config.json -> key of tokenizer.json's normalizer.
-_KEYS = {
+_KEYS = {  # In the order of CharacterRules.
   'do_lower_case': 'lowercase',
   'strip_accents': 'strip_accents',
   'tokenize_chinese_chars': 'handle_chinese_chars',
@@ -186,7 +184,7 @@ def read(path: str) -> tuple[list[str], character_table.CharacterRules]:
   pieces = [] if is_json else vocabulary.read(path)
   normalizer: dict[str, Any] = {}
   if is_json or tf.io.gfile.exists(json_path):
-    text = vocabulary.read_bytes(json_path)
+    text = input_files.read(json_path)
     found, normalizer = parse(text, json_path)
     if pieces and pieces != found:
       raise errors.UserError(
@@ -197,7 +195,7 @@ def read(path: str) -> tuple[list[str], character_table.CharacterRules]:
     pieces = found
   config_path = os.path.join(directory, _CONFIG)
   if tf.io.gfile.exists(config_path):
-    text = vocabulary.read_bytes(config_path)
+    text = input_files.read(config_path)
     config = json_text.parse_object(text, config_path)
     _check_config(config, config_path)
     normalizer |= _normalizer(config)
@@ -275,13 +273,9 @@ def _rules(
     if value is not None and not isinstance(value, bool):
       raise refusal(f'{config_path} or {json_path}', f'a bool {key}', value)
   lowercase, strip_accents, split_chinese, clean_text = values.values()
-  lowercase = lowercase is not False
-  return character_table.CharacterRules(
-    lowercase,
-    lowercase if strip_accents is None else strip_accents,
-    split_chinese is not False,
-    clean_text is not False,
-  )
+  strip_accents = lowercase if strip_accents is None else strip_accents
+  flags = lowercase, strip_accents, split_chinese, clean_text
+  return character_table.CharacterRules(*(flag is not False for flag in flags))
 
 
 def _write_lines(directory: str, pieces: Sequence[str]) -> None:

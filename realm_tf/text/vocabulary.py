@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 import re
 from typing import Any
 
-import tensorflow as tf
 from tensorflow_text.tools.wordpiece_vocab import (
   wordpiece_tokenizer_learner_lib as learner,
 )
@@ -22,8 +21,8 @@ CONTINUATION = '##'
 _UNSPACED = re.compile(
   '[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3040-\u30ff\uac00-\ud7af]'
 )
+_MAX_LEARNING_WORDS = 50_000  # Bounds the learner's time.
 _MAX_SHOWN = 40  # Characters of a line in an error.
-_ADVICE = 'Use a BERT vocabulary (vocab.txt or tokenizer.json).'
 
 
 def refusal(path: str, must: str, found: Any) -> errors.UserError:
@@ -43,7 +42,7 @@ def is_inner(piece: str) -> bool:
 def read(path: str) -> list[str]:
   """Returns the checked pieces of vocab.txt, one per line."""
   try:
-    text = json_text.decode(read_bytes(path)).removeprefix('\ufeff')
+    text = json_text.decode(input_files.read(path)).removeprefix('\ufeff')
   except ValueError as error:
     raise errors.UserError(
       f'{path} must have one wordpiece per line. Found {error}. Save it as '
@@ -56,21 +55,14 @@ def read(path: str) -> list[str]:
   return pieces
 
 
-def read_bytes(path: str) -> bytes:
-  """Returns a vocabulary file's content; UserError if it is missing."""
-  if not tf.io.gfile.exists(path) or tf.io.gfile.isdir(path):
-    raise errors.UserError(
-      'The vocabulary must be a file with one wordpiece per line. Found no '
-      f'file at {path}. Give another --vocab_file.'
-    )
-  return input_files.read(path)
-
-
 def check(pieces: Sequence[str], name: str) -> None:
   """Raises UserError unless `pieces` is a usable vocabulary."""
   problem = _problem(pieces)
   if problem:
-    raise errors.UserError(f'{name} must {problem}. {_ADVICE}')
+    raise errors.UserError(
+      f'{name} must {problem}. Use a BERT vocabulary (vocab.txt or '
+      'tokenizer.json).'
+    )
 
 
 def _problem(pieces: Sequence[str]) -> str:
@@ -92,9 +84,6 @@ def _problem(pieces: Sequence[str]) -> str:
       f'have the pieces {", ".join(SPECIALS)}. Found no {", ".join(missing)}'
     )
   return ''
-
-
-_MAX_LEARNING_WORDS = 50_000  # Bounds the learner's time.
 
 
 def learn_vocabulary(texts: Iterable[str], size: int) -> list[str]:

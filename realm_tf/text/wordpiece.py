@@ -46,10 +46,6 @@ class Tokens(NamedTuple):
       return None
     return first, stop
 
-  def characters(self, first: int, stop: int) -> tuple[int, int]:
-    """Returns the characters (start, end) of pieces [first, stop)."""
-    return int(self.starts[first]), int(self.ends[stop - 1])
-
 
 class WordpieceTokenizer:
   """Tokenizes as BERT does, without special tokens: '[MASK]' is three words.

@@ -7,8 +7,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf.corpus import beir
 from realm_tf.corpus import questions
 from realm_tf.corpus import sources
+from tests import input_case
 
 _CORPUS = b"""{"_id": "d1", "title": "Bern", "text": "A city.", "metadata": {}}
 {"_id": "d2", "text": "No title."}
@@ -91,6 +93,52 @@ class BeirTest(parameterized.TestCase):
       questions.read_questions(f'beir:{folder}@train', may_lack_answers=True)
     with self.assertRaisesRegex(errors.UserError, 'no /no/corpus.jsonl'):
       sources.read_articles(['beir:/no'])
+
+
+class QrelsTest(input_case.InputCase):
+  @parameterized.named_parameters(
+    ('trec', 'q1 0 d1 2\n\nq1\t0\td2\t-1\n'),
+    ('beir', 'query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t-1\n'),
+    ('mark_and_crlf', '\ufeffq1\td1\t2\r\nq1\td2\t-1\r\n'),
+    ('header_of_trec', 'query_id 0 doc_id relevance\nq1 Q0 d1 2\nq1 Q0 d2 -1'),
+  )
+  def test_reads_columns(self, content):
+    found = beir.read_qrels(self.file(content))
+    self.assertEqual(found, {'q1': {'d1': 2, 'd2': -1}})
+
+  def test_ids_between_tabs_may_have_spaces(self):
+    found = beir.read_qrels(self.file('my query\tmy doc\t1\n'))
+    self.assertEqual(found, {'my query': {'my doc': 1}})
+
+  def test_repeated_judgements_count_once(self):
+    path = self.file('q d 1\nq d 1\nq e 0\nq d 1\n')
+    self.assertEqual(beir.read_qrels(path), {'q': {'d': 1, 'e': 0}})
+
+  @parameterized.parameters(
+    (
+      'q d 1\nq e 1\nq d 0\n',
+      ":3 must agree with the lines before.*'d'.* as 1.*Found 0",
+    ),
+    (f'q 0 d {"9" * 5000}\n', ':1 must be query id.*9 digits'),
+    ('q d 0.5\n', ':1 must be query id'),
+    ('q d\n', ':1 must be query id'),
+    ('q Q0 d 1 2.5 run\n', ':1 must be query id'),
+    ('q\t\td\t\n', ':1 must be query id'),
+    ('q\td\tx\n', ':1 must be query id'),
+    ('query-id\tcorpus-id\tscore\n', ' must have a judgement'),
+    ('', ' must have a judgement'),
+  )
+  def test_a_bad_file_is_a_user_error(self, content, message):
+    path = self.file(content)
+    with self.assertRaisesRegex(errors.UserError, f'^{path}{message}'):
+      beir.read_qrels(path)
+
+  def test_a_glob_of_two_files_is_a_user_error(self):
+    folder = self.create_tempdir()
+    for name in 'ab':
+      folder.create_file(name, 'q d 1\n')
+    with self.assertRaisesRegex(errors.UserError, 'must be one file'):
+      beir.read_qrels(folder.full_path)
 
 
 if __name__ == '__main__':

@@ -1,9 +1,13 @@
-"""Tests for realm_tf.corpus.datasets, with mock datasets of TFDS."""
+"""Tests for realm_tf.corpus.datasets, with the readers that use it."""
 
 import functools
+import json
+import os
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pyarrow as pa
+from pyarrow import parquet
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
@@ -12,7 +16,105 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
 from realm_tf.corpus import questions
 from realm_tf.corpus import sources
-from realm_tf.corpus import tagged_sentences
+
+_RECORDS = [
+  {'id': 7, 'title': 'Zürich', 'text': 'A city.'},
+  {'id': 9, 'title': 'Bern', 'text': 'B.'},
+]
+_SQUAD = [
+  {
+    'id': 'x',
+    'question': 'Who?',
+    'answers': {'text': ['B', 'B', 'C'], 'answer_start': [7, 7, 9]},
+  }
+]
+
+
+def _save(folder, records):
+  """Writes files as `Dataset.save_to_disk` does, one for each record."""
+  os.makedirs(folder, exist_ok=True)
+  names = []
+  for number, record in enumerate(records):
+    names.append(f'data-{number:05d}-of-{len(records):05d}.arrow')
+    table = pa.Table.from_pylist([record])
+    with (
+      pa.OSFile(os.path.join(folder, names[-1]), 'wb') as sink,
+      pa.ipc.new_stream(sink, table.schema) as writer,
+    ):
+      writer.write_table(table)
+  with open(os.path.join(folder, 'state.json'), 'w') as file:
+    json.dump({'_data_files': [{'filename': name} for name in names]}, file)
+  return folder
+
+
+class ReadTest(parameterized.TestCase):
+  @parameterized.parameters('parquet', 'file', 'stream')
+  def test_reads_the_requested_columns_of_every_row(self, kind):
+    path = os.path.join(self.create_tempdir(), 'x')
+    rows = [{'ID': i, 'text': None, 'vector': [0.5]} for i in range(3000)]
+    table = pa.Table.from_pylist(rows)
+    if kind == 'parquet':
+      parquet.write_table(table, path)
+    else:
+      new = pa.ipc.new_file if kind == 'file' else pa.ipc.new_stream
+      with new(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=1999)
+    found = list(datasets.read_table(path, {'id', 'text'}))
+    self.assertEqual(
+      found[-1], (f'{path}, row 3000', {'ID': 2999, 'text': None})
+    )
+    self.assertLen(found, 3000)
+    os.truncate(path, os.path.getsize(path) // 2)
+    with self.assertRaisesRegex(errors.UserError, f'^{path} must be a Parquet'):
+      list(datasets.read_table(path, {'id'}))
+
+
+class ReadFolderTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = self.create_tempdir().full_path
+
+  def test_reads_articles_with_their_ids(self):
+    _save(self._folder, _RECORDS)
+    self.assertEqual(
+      list(sources.read_articles([f'hf_disk:{self._folder}'])),
+      [
+        sources.Article('Zürich', 'A city.', '7'),
+        sources.Article('Bern', 'B.', '9'),
+      ],
+    )
+
+  def test_reads_questions_of_a_split(self):
+    with open(os.path.join(self._folder, 'dataset_dict.json'), 'w') as file:
+      json.dump({'splits': ['train', 'validation']}, file)
+    _save(os.path.join(self._folder, 'train'), [])
+    _save(os.path.join(self._folder, 'validation'), _SQUAD)
+    self.assertEqual(
+      questions.read_questions(f'hf_disk:{self._folder}@validation'),
+      [questions.Question('Who?', ('B', 'C'), question_id='x')],
+    )
+    with self.assertRaisesRegex(errors.UserError, 'test/state.json must be'):
+      questions.read_questions(f'hf_disk:{self._folder}@test')
+
+  def test_a_cut_file_is_a_user_error_when_it_is_reached(self):
+    _save(self._folder, _RECORDS)
+    path = os.path.join(self._folder, 'data-00001-of-00002.arrow')
+    os.truncate(path, os.path.getsize(path) // 2)
+    found = datasets.read(f'hf_disk:{self._folder}', {'title'})
+    self.assertEqual(next(found)[1], {'title': 'Zürich'})
+    with self.assertRaisesRegex(errors.UserError, f'^{path} must be'):
+      next(found)
+
+  @parameterized.parameters(
+    '[]', '{', '{"_data_files": 3}', '{"_data_files": [3]}'
+  )
+  def test_another_state_is_a_user_error(self, state):
+    path = os.path.join(self._folder, 'state.json')
+    with open(path, 'w') as file:
+      file.write(state)
+    with self.assertRaisesRegex(errors.UserError, f'^{path} must'):
+      list(datasets.read(f'hf_disk:{self._folder}', ()))
+
 
 _REALM = 'tfds:salient_span_wikipedia/sentences'
 
@@ -110,7 +212,7 @@ class DatasetsTest(parameterized.TestCase):
     cut = dict(record, spans={'start': [0], 'limit': [2], 'type': ['L']})
     counts = counts_lib.Counts()
     with _holding(record, cut):
-      first, second = tagged_sentences.read([_REALM], counts)
+      first, second = sources.read_tagged([_REALM], counts)
     self.assertEqual(
       [first.text[start:end] for start, end in first.spans],
       ['Zürich', '1969', 'ürich'],
@@ -122,7 +224,7 @@ class DatasetsTest(parameterized.TestCase):
 
   def test_tagged_sentences_must_come_from_tfds(self):
     with self.assertRaisesRegex(errors.UserError, "must be 'tfds:NAME'"):
-      list(tagged_sentences.read(['hf_disk:/data']))
+      list(sources.read_tagged(['hf_disk:/data']))
 
   @parameterized.parameters(
     (_articles, 'squad', "must have one of 'text'"),

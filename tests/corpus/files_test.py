@@ -1,12 +1,17 @@
 """Tests for realm_tf.corpus.files; sources_test reads compressed files."""
 
 import io
+import sqlite3
+import tarfile
+import zipfile
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import files
+from tests import input_case
 
 
 class ReadLinesTest(absltest.TestCase):
@@ -26,6 +31,53 @@ class ReadLinesTest(absltest.TestCase):
     self.assertEqual([next(lines), next(lines)], ['Who?', 'Where? €'])
     with self.assertRaisesRegex(errors.UserError, 'bytes in line 4'):
       next(lines)
+
+
+def _zip() -> bytes:
+  file = io.BytesIO()
+  with zipfile.ZipFile(file, 'w') as archive:
+    archive.writestr('a', 'b')
+  return file.getvalue()
+
+
+def _tar() -> bytes:
+  file = io.BytesIO()
+  with tarfile.open(fileobj=file, mode='w') as archive:
+    archive.addfile(tarfile.TarInfo('a'))
+  return file.getvalue()
+
+
+def _database() -> bytes:
+  with sqlite3.connect(':memory:') as connection:
+    connection.execute('CREATE TABLE a (b)')
+    return connection.serialize()
+
+
+class NameTest(input_case.InputCase):
+  @parameterized.named_parameters(
+    ('zip', _zip(), 'a zip archive'),
+    ('tar', _tar(), 'a tar archive'),
+    ('sqlite', _database(), 'an SQLite database'),
+    ('pickle', b'\x80\x04\x95\x0a', 'a pickle'),
+    ('utf16', 'a line\n'.encode('utf-16'), 'UTF-16'),
+    ('utf16_without_mark', '{"a": 1}\n'.encode('utf-16-be'), 'UTF-16'),
+    ('utf32', 'a line\n'.encode('utf-32'), 'UTF-32'),
+    ('zstd', b'\x28\xb5\x2f\xfd\x04\x00', 'zstd'),
+    ('7z', b'7z\xbc\xaf\x27\x1c\x00\x04', '7z'),
+    ('pdf', b'%PDF-1.7\n', 'a PDF'),
+    ('xhtml', b'<?xml version="1.0"?>\n<!DOCTYPE html>\n', 'HTML'),
+    ('other', b'\x01\x02\x03\x00\x07\x08\x09\x10', 'binary data'),
+  )
+  def test_names_files_that_are_no_text(self, head, kind):
+    self.assertIn(kind, files.kind_of(head))
+    for name in ('auto', 'text', 'jsonl'):
+      self.assert_refused(self.file(head), kind, format=name)
+
+  @parameterized.parameters(
+    b'', b'{"a": 1}', b'\xef\xbb\xbf# Title', b'<mediawiki>', b'a < b', b'PK is'
+  )
+  def test_text_has_no_name(self, head):
+    self.assertEqual(files.kind_of(head), '')
 
 
 if __name__ == '__main__':

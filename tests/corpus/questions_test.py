@@ -1,4 +1,4 @@
-"""Tests for realm_tf.corpus.questions."""
+"""Tests for realm_tf.corpus.questions, in the forms of the field."""
 
 import gzip
 import json
@@ -8,70 +8,170 @@ from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.corpus import questions
-from realm_tf.corpus import writers
 from tests import input_case
+
+Question = questions.Question
+_QAS = [
+  {'id': 'a', 'question': 'Who?', 'answers': [{'text': t} for t in 'AAB']},
+  {
+    'id': 'b',
+    'question': 'Nobody?',
+    'answers': [],
+    'plausible_answers': [{'text': 'C', 'answer_start': 0}],
+  },
+]
+_SQUAD = {
+  'version': 'v2.0',
+  'data': [{'title': 'T', 'paragraphs': [{'context': 'C', 'qas': _QAS}]}],
+}
+_TRIVIA = {
+  'Data': [
+    {
+      'Question': 'Who?',
+      'QuestionId': 'a',
+      'Answer': {'Value': 'A', 'Aliases': ['B', 'A'], 'NormalizedValue': 'a'},
+    }
+  ],
+  'Domain': 'Web',
+}
+_KILT = {
+  'id': 'a',
+  'input': 'Who?',
+  'output': [{'answer': 'A', 'provenance': []}, {'x': 2}, {'answer': 'B'}],
+}
+_BOTH = Question('Who?', ('A', 'B'), question_id='a')
+_WHO = {'id': 'a', 'question': 'Who?'}
+
+
+class ParseTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    (
+      'squad',
+      _SQUAD,
+      [
+        _BOTH._replace(title='T'),
+        Question('Nobody?', (), question_id='b', title='T'),
+      ],
+    ),
+    ('trivia_qa', _TRIVIA, [_BOTH]),
+    ('kilt', _KILT, [_BOTH]),
+    ('flash_rag', {**_WHO, 'golden_answers': ['A', 'B']}, [_BOTH]),
+    ('fid', {**_WHO, 'target': 'A', 'answers': ['A', 'B']}, [_BOTH]),
+    ('hugging_face', {**_WHO, 'answers': {'text': ['A', 'B']}}, [_BOTH]),
+    ('null', {**_WHO, 'answers': None, 'answer': ['A', 'B']}, [_BOTH]),
+    ('blank', {**_WHO, 'answers': ['A', ' ', None, 'B', '']}, [_BOTH]),
+    ('column', {**_WHO, 'answers': '["A", "B"]'}, [_BOTH]),
+    (
+      'hotpot',
+      {'_id': 5, 'question': 'Who?', 'answer': 'A', 'context': [['T', []]]},
+      [Question('Who?', ('A',), question_id='5')],
+    ),
+    (
+      'ms_marco',
+      {'query_id': 5, 'query': 'Who?', 'answers': ['A']},
+      [Question('Who?', ('A',), question_id='5')],
+    ),
+    ('no_answer', {**_WHO, 'answers': []}, [_BOTH._replace(answers=())]),
+    ('all_null', {**_WHO, 'answers': None}, [_BOTH._replace(answers=())]),
+    (
+      'brackets',
+      {**_WHO, 'answer': '[A-Z]+[0-9]', 'regex': True},
+      [_BOTH._replace(answers=('[A-Z]+[0-9]',), regex=True)],
+    ),
+  )
+  def test_reads(self, record, expected):
+    for each in (record, json.loads(json.dumps(record))):
+      self.assertEqual(list(questions.parse('f:1', each)), expected)
+
+  @parameterized.parameters(
+    ({'answers': ['A']}, "f:1 must have 'question'"),
+    ({'question': 'W?', 'Gold': 'A'}, "'answers'.*Found 'question'"),
+    ({**_WHO, 'answers': [7]}, 'Found 7 in them'),
+    ({**_WHO, 'id': 7.0, 'answers': ['A']}, 'as id. Found 7.0'),
+    ({**_WHO, 'gold_id': True, 'answers': ['A']}, 'as id. Found Tr'),
+    ({**_WHO, 'answers': [[[['A']]]]}, 'in them'),
+    ({'data': {'a': 1}}, "f:1 must have 'data', a list of objects"),
+    (
+      {'data': [{'paragraphs': [{'qas': [{'id': 'a'}]}]}]},
+      "f:1, data 1, paragraphs 1, qas 1 must have 'question'",
+    ),
+    ({**_WHO, 'answers': ['A'], 'regex': 1}, "true or false as 'regex'"),
+    (
+      {**_WHO, 'answer': '(', 'regex': True},
+      'a regular expression. Found .\\(',
+    ),
+    ({**_WHO, 'answers': [], 'is_impossible': 1}, "as 'is_impossible'"),
+    ({**_WHO, 'answer': 'A', 'is_impossible': True}, 'must have no answers'),
+  )
+  def test_other_records_are_a_user_error(self, record, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      list(questions.parse('f:1', record))
+
+
+class ListedAnswersTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("['Lima', 'Ciudad \"X\"']", ['Lima', 'Ciudad "X"']),
+    ('["O\'Neill"]', ["O'Neill"]),
+    ('["caf\\u00e9"]', ['café']),
+    ('[]', []),
+  )
+  def test_reads_lists_of_python(self, literal, expected):
+    self.assertEqual(questions.listed_answers('f:1', literal), expected)
+
+  @parameterized.parameters(
+    'Lima',
+    "['Lima'",
+    "['Lima' 'Peru']",
+    '[1]',
+    '["\\ud83d"]',
+    '__import__("os").getcwd()',
+    '[' * 100_000,
+    '-' * 100_000 + '1',
+    "{'a': 1}",
+    '',
+  )
+  def test_other_texts_are_a_user_error(self, literal):
+    with self.assertRaisesRegex(errors.UserError, '^f:1 must have a list of'):
+      questions.listed_answers('f:1', literal)
 
 
 class ReadQuestionsTest(input_case.InputCase):
-  def test_reads_every_key(self):
-    path = self.file(
-      name='q.jsonl',
-      content=b"""
-{"question": "Who?", "answers": ["A", "B"], "id": 3, "gold_id": "g"}
-{"question": "When?", "answer": ["19\\\\d\\\\d"], "regex": true}
-{"question": "What?", "answer": "C"}
-""",
-    )
-    self.assertEqual(
-      questions.read_questions(path),
-      [
-        questions.Question('Who?', ('A', 'B'), False, '3', 'g'),
-        questions.Question('When?', (r'19\d\d',), True),
-        questions.Question('What?', ('C',)),
-      ],
-    )
+  def _read(self, content, name='q.jsonl', **options):
+    return questions.read_questions(self.file(content, name), **options)
 
   def test_keeps_impossible_questions_only_for_callers_that_use_them(self):
     answerable = {'question': 'Who?', 'answers': [{'text': 'A'}], 'id': '1'}
     impossible = {'question': 'When?', 'answers': [], 'is_impossible': True}
-    squad = {'data': [{'paragraphs': [{'qas': [answerable, impossible]}]}]}
-    path = self.file(name='squad2.json', content=json.dumps(squad).encode())
+    squad = json.dumps(
+      {'data': [{'paragraphs': [{'qas': [answerable, impossible]}]}]}
+    )
     expected = [
-      questions.Question('Who?', ('A',), question_id='1'),
-      questions.Question('When?', (), is_impossible=True),
+      Question('Who?', ('A',), question_id='1'),
+      Question('When?', (), is_impossible=True),
     ]
-    self.assertEqual(questions.read_questions(path), expected[:1])
-    found = questions.read_questions(path, keep_impossible=True)
-    self.assertEqual(found, expected)
+    self.assertEqual(self._read(squad), expected[:1])
+    self.assertEqual(self._read(squad, keep_impossible=True), expected)
 
   def test_reads_back_what_is_written(self):
-    path = self.file(name='written.jsonl', content=b'')
+    path = self.file('', 'written.jsonl')
     written = [
-      questions.Question('Who?', ('A', 'B'), False, '3', 'g'),
-      questions.Question('Wo in Köln?', ('1\\d',), True, '4', ''),
-      questions.Question('When?', (), False, '5', 'g', is_impossible=True),
+      Question('Who?', ('A', 'B'), False, '3', 'g'),
+      Question('Wo in Köln?', ('1\\d',), True, '4', ''),
+      Question('When?', (), False, '5', 'g', is_impossible=True),
     ]
-    writers.write_questions(written, path)
+    questions.write_questions(written, path)
     found = questions.read_questions(path, keep_impossible=True)
     self.assertEqual(found, written)
 
-  def test_reads_dpr_and_fid(self):
-    dpr = {
-      'dataset': 'nq_train',
-      'question': 'Who?',
-      'answers': ['A', 'B'],
-      'positive_ctxs': [{'title': 'T', 'text': 'A.', 'passage_id': '3'}],
-      'hard_negative_ctxs': [],
-    }
+  def test_reads_an_array_of_dpr_and_fid(self):
+    dpr = {'dataset': 'nq', 'question': 'Who?', 'answers': ['A', 'B']}
+    dpr['positive_ctxs'] = [{'title': 'T', 'text': 'A.', 'passage_id': '3'}]
     fid = {'id': 'f', 'question': 'What?', 'target': 'C', 'ctxs': []}
-    path = self.file(
-      name='nq.json', content=json.dumps([dpr, fid], indent=4).encode()
-    )
     self.assertEqual(
-      questions.read_questions(path),
+      self._read(json.dumps([dpr, fid], indent=4)),
       [
-        questions.Question('Who?', ('A', 'B')),
-        questions.Question('What?', ('C',), question_id='f'),
+        Question('Who?', ('A', 'B')),
+        Question('What?', ('C',), question_id='f'),
       ],
     )
 
@@ -81,58 +181,29 @@ class ReadQuestionsTest(input_case.InputCase):
     self.assertLen(questions.read_questions(path.replace('q-0', 'q-*')), 2)
 
   def test_a_curated_trec_file_has_regular_expressions(self):
-    line = b'{"question": "When?", "answer": ["19\\\\d\\\\d"]}\n'
-    path = self.file(name='CuratedTrec.resplit.dev.jsonl', content=line)
-    expected = questions.Question('When?', (r'19\d\d',), True)
-    self.assertEqual(questions.read_questions(path), [expected])
-    path = self.file(name='WebQuestions.resplit.dev.jsonl', content=line)
-    self.assertFalse(questions.read_questions(path)[0].regex)
+    line = '{"question": "When?", "answer": ["19\\\\d\\\\d"]}\n'
+    (found,) = self._read(line, 'CuratedTrec.resplit.dev.jsonl')
+    self.assertEqual(found, Question('When?', (r'19\d\d',), True))
+    (found,) = self._read(line, 'WebQuestions.resplit.dev.jsonl')
+    self.assertFalse(found.regex)
 
   def test_reads_columns_of_curated_trec(self):
-    path = self.file(
-      name='curated-test.tsv',
-      content=b'trec1\tdate\tWhen?\t19\\d\\d|then\r\n\n',
-    )
-    self.assertEqual(
-      questions.read_questions(path),
-      [questions.Question('When?', (r'19\d\d|then',), True, 'trec1')],
-    )
+    (found,) = self._read('trec1\tdate\tWhen?\t19\\d\\d|then\r\n\n', 'c.tsv')
+    self.assertEqual(found, Question('When?', (r'19\d\d|then',), True, 'trec1'))
 
   @parameterized.parameters(
-    (b'1\tdate\tWhen?\n', ':1 must have 4 columns.*Found 3'),
-    (b'1\tdate\tWhen?\t\n', ':1 must have 4 columns'),
-    (b'1\td\tW\tx\n1\td\tW\t(x\n', ':2 must have a regular expression'),
+    ('1\tdate\tWhen?\n', ':1 must have 4 columns.*Found 3'),
+    ('1\tdate\tWhen?\t\n', ':1 must have 4 columns'),
+    ('1\td\tW\tx\n1\td\tW\t(x\n', ':2 must have a regular expression'),
+    ('{"question": "Who?", "answers": []}', ' must .* 1 question without'),
+    ('{"question"', ':1 must be JSON'),
+    ('[\n{"question": "W', ':2 must be JSON'),
+    ('[\n{"question": "W"}]', ":2 must have 'answers'"),
+    ('', ' must have at least one question'),
   )
-  def test_bad_columns_are_a_user_error(self, content, message):
-    path = self.file(name='bad.tsv', content=content)
-    with self.assertRaisesRegex(errors.UserError, f'{path}{message}'):
-      questions.read_questions(path)
-
-  @parameterized.named_parameters(
-    ('no_question', b'{"answers": ["A"]}', ":1 must have 'question'"),
-    ('no_answers', b'\n{"question": "Who?"}', ":2 must have 'answers'"),
-    ('empty', b'{"question": "Who?", "answers": []}', '1 question with'),
-    ('numbers', b'{"question": "Who?", "answers": [1]}', 'Found 1 in them'),
-    ('regex', b'{"question": "W?", "answers": ["A"], "regex": 1}', "'regex'"),
-    ('pattern', b'{"question": "W?", "answer": "(", "regex": true}', ':1.*reg'),
-    (
-      'impossible',
-      b'{"question": "W?", "answers": [], "is_impossible": 1}',
-      "'is_impossible'",
-    ),
-    (
-      'answered',
-      b'{"question": "W?", "answers": ["A"], "is_impossible": true}',
-      "no answers with 'is_impossible'",
-    ),
-    ('broken', b'{"question"', ':1 must be JSON'),
-    ('cut_array', b'[\n{"question": "W', ':2 must be JSON'),
-    ('bad_element', b'[\n{"question": "W"}]', ":2 must have 'answers'"),
-    ('nothing', b'', 'at least one question'),
-  )
-  def test_bad_line_is_a_user_error(self, content, message):
-    path = self.file(name='bad.jsonl', content=content)
-    with self.assertRaisesRegex(errors.UserError, f'{path}.*{message}'):
+  def test_a_bad_line_is_a_user_error(self, content, message):
+    path = self.file(content, 'bad')
+    with self.assertRaisesRegex(errors.UserError, f'^{path}{message}'):
       questions.read_questions(path)
 
 

@@ -1,12 +1,15 @@
-"""Tests for realm_tf.corpus.sources."""
+"""Tests for realm_tf.corpus.sources, and of the records of articles."""
 
 import bz2
 import gzip
+import lzma
+import os
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from tests import input_case
@@ -131,18 +134,6 @@ class LeftOutTest(input_case.InputCase):
     self.assertEqual(left_out, {'list': 4, 'disambiguation': 1})
     self.assertLen(self.articles(path), len(titles))
 
-  def test_reads_dumps_and_counts_other_pages(self):
-    path = self.file(
-      wiki_dump.dump(
-        wiki_dump.page('Bern', "A ''[[city]]''.", page_id=3),
-        wiki_dump.page('Berne', '#REDIRECT [[Bern]]', redirect='Bern'),
-        wiki_dump.page('List of cities', '* [[Bern]]'),
-      )
-    )
-    (article,), left_out = self.skipping(path, drop_lists=True)
-    self.assertEqual(article, ('Bern', 'A city.', '3', False, ('City',)))
-    self.assertEqual(left_out, {'redirect': 1, 'list': 1})
-
   def test_a_file_is_an_article_of_the_text_format(self):
     folder = self.create_tempdir()
     folder.create_file('b/Old_town.txt', 'It is old.\n\nVery.\n')
@@ -189,6 +180,73 @@ class LeftOutTest(input_case.InputCase):
     self.assertEqual([a.title for a in articles[:4]], ['A', 'D', 'F', 'H'])
     # Four lines, the end of the dump, a line outside articles, and the file.
     self.assertEqual(left_out[counts_lib.UNREADABLE], 7)
+
+
+class ArticleRecordsTest(input_case.InputCase):
+  @parameterized.named_parameters(
+    ('tevatron', '{"docid": "a", "title": "T", "text": "B."}'),
+    ('pyserini', '{"id": "a", "contents": "B.", "title": "T"}'),
+    ('array', '[{"_id": "a",\n"title": "T",\n"text": "B."}]'),
+    ('mark', '\ufeff{"id": "a", "title": "T", "text": "B."}'),
+    ('kilt', '{"_id": "a", "wikipedia_title": "T", "text": ["T\\n", "B."]}'),
+    ('wikiextractor', '{"id": "a", "title": "T", "text": "T\\n\\nB."}'),
+    ('null', '{"id": "a", "docid": null, "title": "T", "text": "B."}'),
+    ('capitals', '{"ID": "a", "Title": "T", "Text": "B."}'),
+  )
+  def test_articles_of_the_field_are_read(self, content):
+    data = content.encode()
+    for path in map(self.file, (data, lzma.compress(data))):
+      expected = sources.Article('T', 'B.', 'a')
+      self.assertEqual(self.articles(path), [expected])
+
+  def test_a_key_that_is_named_must_be_there(self):
+    path = self.file('{"a": 1, "text": "B."}')
+    articles = self.articles(path, keys=article_records.Keys('a'))
+    self.assertEqual(articles, [sources.Article('', 'B.', '1')])
+    for keys in (article_records.Keys('b'), article_records.Keys(text='b')):
+      self.assert_refused(path, ":1 must have 'b'. Found", keys=keys)
+
+  def test_a_pipe_is_refused_and_not_waited_for(self):
+    path = os.path.join(self.create_tempdir().full_path, 'pipe')
+    os.mkfifo(path)
+    self.assert_refused(path, ' must be a file. Found a FIFO')
+
+
+_GOOD = '{"text": "Bern is old.", "spans": [[0, 4]], "id": 7}\n'
+
+
+class TaggedSentencesTest(input_case.InputCase):
+  def test_reads_and_counts(self):
+    counts = counts_lib.Counts()
+    path = self.file(_GOOD + '\n{"text": "No.", "spans": [], "id": null}')
+    self.assertEqual(
+      list(sources.read_tagged([path], counts)),
+      [
+        sources.TaggedSentence('Bern is old.', ((0, 4),), '7'),
+        sources.TaggedSentence('No.', ()),
+      ],
+    )
+    self.assertEqual(counts.kept, {'sentences': 2})
+
+  @parameterized.parameters(
+    '{"text": "Bern"',
+    '{"text": "Bern"}',
+    '{"text": 3, "spans": []}',
+    '{"text": "Bern", "spans": [[0, 5]]}',
+    '{"text": "Bern", "spans": [[2, 2]]}',
+    '{"text": "Bern", "spans": [[0, true]]}',
+  )
+  def test_a_bad_line_is_a_user_error_or_skipped(self, line):
+    path = self.file(f'{_GOOD}{line}\n{_GOOD}')
+    with self.assertRaisesRegex(errors.UserError, f'{path}:2 must'):
+      list(sources.read_tagged([path]))
+    counts = counts_lib.Counts(skip_errors=True)
+    self.assertLen(list(sources.read_tagged([path], counts)), 2)
+    self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
+
+  def test_a_missing_file_is_a_user_error_at_once(self):
+    with self.assertRaisesRegex(errors.UserError, 'Found nothing at /no/file'):
+      sources.read_tagged(['/no/file'])
 
 
 if __name__ == '__main__':

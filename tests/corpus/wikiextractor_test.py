@@ -116,10 +116,6 @@ class LinksTest(input_case.InputCase):
     self.assertEqual(article.text, 'See B.')
     self.assertEqual(sources.linked_titles(article), ['B'])
 
-  def test_other_articles_link_to_nothing(self):
-    (article,) = self._read('{"title": "A", "text": "[[B]]"}')
-    self.assertEqual(sources.linked_titles(article), [])
-
 
 if __name__ == '__main__':
   absltest.main()

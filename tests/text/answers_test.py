@@ -4,7 +4,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from realm_tf import errors
 from realm_tf.text import answers
 
 
@@ -36,10 +35,6 @@ class ExactMatchTest(parameterized.TestCase):
     self.assertEqual(
       answers.exact_match(prediction, references, regex), expected
     )
-
-  def test_broken_regex_names_the_pattern(self):
-    with self.assertRaisesRegex(errors.UserError, r'\(May'):
-      answers.exact_match('May', ['(May'], regex=True)
 
 
 class F1Test(parameterized.TestCase):
@@ -102,12 +97,6 @@ class AnswerMatcherTest(absltest.TestCase):
     np.testing.assert_array_equal(
       found, [[True, False, False], [True, True, False]]
     )
-
-  def test_reads_each_block_once(self):
-    matcher = answers.AnswerMatcher(self.read_texts)
-    for _ in range(2):
-      matcher.matches(np.array([[0, 2, 0]]), [['france']], [False])
-    self.assertEqual(self.read, [0, 2])
 
   def test_regex_sees_the_raw_text(self):
     matcher = answers.AnswerMatcher(self.read_texts)

@@ -54,26 +54,15 @@ class TokenizerFilesTest(parameterized.TestCase):
     tokenizer = wordpiece.WordpieceTokenizer.from_file(path)
     return [_PIECES[i] for i in tokenizer.tokenize(_TEXT).ids]
 
-  @parameterized.named_parameters(
-    ('neither', None, None, ['the', 'e']),
-    ('cased_config', {'do_lower_case': False}, None, ['The', 'é']),
-    ('accents_stay', {'strip_accents': False}, None, ['the', 'é']),
-    ('none_is_by_case', {'strip_accents': None}, None, ['the', 'e']),
+  @parameterized.parameters(
+    (None, None, ['the', 'e']),
+    ({'do_lower_case': False}, None, ['The', 'é']),
+    ({'strip_accents': False}, None, ['the', 'é']),
+    ({'strip_accents': None}, None, ['the', 'e']),
+    ({'do_lower_case': False, 'strip_accents': True}, None, ['The', 'e']),
+    (None, {'lowercase': False}, ['The', 'é']),
+    ({'do_lower_case': True}, {'lowercase': False}, ['the', 'e']),
     (
-      'accents_go_alone',
-      {'do_lower_case': False, 'strip_accents': True},
-      None,
-      ['The', 'e'],
-    ),
-    ('cased_json', None, {'lowercase': False}, ['The', 'é']),
-    (
-      'config_counts_more',
-      {'do_lower_case': True},
-      {'lowercase': False},
-      ['the', 'e'],
-    ),
-    (
-      'config_says_nothing',
       {'model_max_length': 8, 'unk_token': {'content': '[UNK]'}},
       {'lowercase': False},
       ['The', 'é'],
@@ -118,57 +107,46 @@ class TokenizerFilesTest(parameterized.TestCase):
     )
     self.assertLen({uncased, cased, other}, 3)
 
-  @parameterized.named_parameters(
-    ('no_wordpiece', {'model': {'type': 'BPE'}}, "type 'WordPiece'"),
-    ('merges', {'model': {'merges': []}}, 'WordPiece'),
-    ('prefix', {'model': {'continuing_subword_prefix': '@@'}}, '@@'),
-    ('longest', {'model': {'max_input_chars_per_word': 50}}, '50'),
-    ('unknown', {'model': {'unk_token': '<unk>'}}, '<unk>'),
-    ('gap', {'model': {'vocab': {'[PAD]': 0, 'a': 2}}}, 'with id 1'),
-    ('twice', {'model': {'vocab': {'[PAD]': 0, 'a': 0}}}, 'with id 1'),
-    ('no_ids', {'model': {'vocab': {'[PAD]': '0'}}}, 'model.vocab'),
-    ('list', {'model': {'vocab': [['[PAD]', 0]]}}, 'model.vocab'),
-    ('negative', {'model': {'vocab': {'[PAD]': -1}}}, 'with id 0'),
-    ('empty', {'model': {'vocab': {}}}, 'nothing'),
-    ('break', {'model': {'vocab': {'[PAD]': 0, 'a\n': 1}}}, 'line breaks'),
-    ('normalizer', {'normalizer': {'type': 'NFKC'}}, 'NFKC'),
-    ('none', {'normalizer': None}, 'object normalizer'),
-    ('splitter', {'pre_tokenizer': {'type': 'Whitespace'}}, 'Whitespace'),
-    ('no_bool', {'normalizer': {'lowercase': 'no'}}, 'a bool lowercase'),
+  @parameterized.parameters(
+    ({'model': {'type': 'BPE'}}, "type 'WordPiece'"),
+    ({'model': {'merges': []}}, 'WordPiece'),
+    ({'model': {'continuing_subword_prefix': '@@'}}, '@@'),
+    ({'model': {'max_input_chars_per_word': 50}}, '50'),
+    ({'model': {'unk_token': '<unk>'}}, '<unk>'),
+    ({'model': {'vocab': {'[PAD]': 0, 'a': 2}}}, 'with id 1'),
+    ({'model': {'vocab': {'[PAD]': 0, 'a': 0}}}, 'with id 1'),
+    ({'model': {'vocab': {'[PAD]': '0'}}}, 'model.vocab'),
+    ({'model': {'vocab': [['[PAD]', 0]]}}, 'model.vocab'),
+    ({'model': {'vocab': {'[PAD]': -1}}}, 'with id 0'),
+    ({'model': {'vocab': {}}}, 'nothing'),
+    ({'model': {'vocab': {'[PAD]': 0, 'a\n': 1}}}, 'line breaks'),
+    ({'normalizer': {'type': 'NFKC'}}, 'NFKC'),
+    ({'normalizer': None}, 'object normalizer'),
+    ({'pre_tokenizer': {'type': 'Whitespace'}}, 'Whitespace'),
+    ({'normalizer': {'lowercase': 'no'}}, 'a bool lowercase'),
     (
-      'added',
       {'added_tokens': [{'id': 9, 'content': 'covid', 'special': True}]},
       'covid',
     ),
-    (
-      'ordinary_word',
-      {'added_tokens': [{'id': 5, 'content': 'The', 'special': False}]},
-      'The',
-    ),
-    ('added_type', {'added_tokens': [7]}, '7'),
-    ('around', {'post_processor': {'type': 'RobertaProcessing'}}, 'Roberta'),
+    ({'added_tokens': [{'id': 5, 'content': 'The', 'special': False}]}, 'The'),
+    ({'added_tokens': [7]}, '7'),
+    ({'post_processor': {'type': 'RobertaProcessing'}}, 'Roberta'),
   )
   def test_other_tokenizers_are_refused(self, changes, message):
     path = self._write(tokenizer_json=_json(**changes))
     with self.assertRaisesRegex(errors.UserError, message):
       tokenizer_files.read(path)
 
-  @parameterized.named_parameters(
-    ('json', {'tokenizer_json': '{'}, 'must be JSON'),
-    ('config', {'tokenizer_config_json': '[]'}, 'a JSON object'),
+  @parameterized.parameters(
+    ({'tokenizer_json': '{'}, 'must be JSON'),
+    ({'tokenizer_config_json': '[]'}, 'a JSON object'),
     (
-      'japanese',
       {'tokenizer_config_json': '{"tokenizer_class": "BertJapaneseTokenizer"}'},
       'BertJapaneseTokenizer',
     ),
+    ({'tokenizer_config_json': '{"unk_token": {"content": "<unk>"}}'}, '<unk>'),
+    ({'tokenizer_config_json': '{"do_lower_case": 0}'}, 'a bool'),
     (
-      'unknown',
-      {'tokenizer_config_json': '{"unk_token": {"content": "<unk>"}}'},
-      '<unk>',
-    ),
-    ('type', {'tokenizer_config_json': '{"do_lower_case": 0}'}, 'a bool'),
-    (
-      'other_pieces',
       {
         'tokenizer_json': _json(
           model={'vocab': {s: i for i, s in enumerate(_PIECES[:-1])}}
@@ -176,10 +154,10 @@ class TokenizerFilesTest(parameterized.TestCase):
       },
       'Found 9 and 8',
     ),
-    ('latin_1', {'vocab_txt': 'caf\xe9'.encode('latin-1')}, 'not UTF-8'),
-    ('utf_16', {'vocab_txt': '[PAD]'.encode('utf-16')}, 'UTF-16'),
-    ('blank', {'vocab_txt': '[PAD]\n\na'}, 'line 2: empty'),
-    ('long_line', {'vocab_txt': '{"[PAD]": 0, ' + 'x' * 1000}, r'x{27}\'\.'),
+    ({'vocab_txt': 'caf\xe9'.encode('latin-1')}, 'not UTF-8'),
+    ({'vocab_txt': '[PAD]'.encode('utf-16')}, 'UTF-16'),
+    ({'vocab_txt': '[PAD]\n\na'}, 'line 2: empty'),
+    ({'vocab_txt': '{"[PAD]": 0, ' + 'x' * 1000}, r'x{27}\'\.'),
   )
   def test_broken_files_are_refused(self, files, message):
     path = self._write(**{'vocab_txt': '\n'.join(_PIECES), **files})

@@ -1,10 +1,13 @@
-"""Tests for realm_tf.text.wordpiece."""
+"""Tests for realm_tf.text.wordpiece and vocabulary."""
 
 import hashlib
 import os
+import unicodedata
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
 import numpy as np
 
 from realm_tf import errors
@@ -113,6 +116,125 @@ class WordpieceTokenizerTest(parameterized.TestCase):
   def test_missing_file_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, '/no/vocab.txt'):
       wordpiece.WordpieceTokenizer.from_file('/no/vocab.txt')
+
+
+def _tokens(*extents):
+  starts, ends = np.array(extents, np.int32).T
+  return wordpiece.Tokens(np.zeros(len(extents), np.int32), starts, ends)
+
+
+# 'In July 1969 ...': in, ju ##ly, 1969; one character becomes three dots.
+_TOKENS = _tokens((0, 2), (3, 5), (5, 7), (8, 12), (13, 14), (13, 14), (13, 14))
+
+
+class CharToTokenSpanTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ('two_words', 3, 12, (1, 4)),
+    ('whole_text', 0, 14, (0, 7)),
+    ('one_piece_of_a_word', 5, 7, (2, 3)),
+    ('white_space_at_the_edges', 2, 8, (1, 3)),
+    ('expanded_character', 13, 14, (4, 7)),
+    ('start_cuts_a_token', 4, 12, None),
+    ('end_cuts_a_token', 3, 11, None),
+    ('inside_one_token', 9, 10, None),
+    ('only_white_space', 7, 8, None),
+    ('empty', 5, 5, None),
+  )
+  def test_span(self, start, end, expected):
+    self.assertEqual(_TOKENS.span(start, end), expected)
+
+
+# Letters with and without marks, combining marks alone, CJK, emoji of several
+# characters, ligatures, expanding letters, right-to-left, all kinds of space.
+_ODD = (
+  'aZéÅßıİǅñ'
+  '\u0301\u0327\u20dd'
+  '東京한あｶ'
+  '👩‍🚀🇨🇭👍🏽'
+  'ﬁﬄ…½Ⅷ™'
+  'שלוםعربى'
+  ' \t\n\u00a0\u2003\u3000\u200b'
+  '.,-–\'"$1٣'
+)
+_TEXTS = st.lists(
+  st.one_of(
+    st.sampled_from(_ODD),
+    st.sampled_from(['Zürich', 'affine', '1969', 'e\u0301']),
+    # UTF-8 cannot encode lone surrogates.
+    st.characters(exclude_categories=['Cs']),
+  ),
+  max_size=30,
+).map(''.join)
+_EXAMPLES = hypothesis.settings(max_examples=40)
+_ODD_TOKENIZER = wordpiece.WordpieceTokenizer(
+  [
+    *('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'),
+    *'abefginrtuz1369.,-$東京',
+    *(f'##{letter}' for letter in 'abcefghinrtuz1369'),
+  ]
+)
+
+
+class OffsetsTest(absltest.TestCase):
+  @_EXAMPLES
+  @hypothesis.given(_TEXTS)
+  def test_every_letter_is_in_a_token_and_no_space_is(self, text):
+    tokens = _ODD_TOKENIZER.tokenize(text)
+    covered = np.zeros(len(text), bool)
+    for start, end in zip(tokens.starts, tokens.ends, strict=True):
+      covered[start:end] = True
+    for i, character in enumerate(text):
+      kind = unicodedata.category(character)
+      if kind in ('Lu', 'Ll', 'Nd'):
+        self.assertTrue(covered[i], (i, character))
+      if kind == 'Zs' or character in '\t\n':
+        self.assertFalse(covered[i], (i, character))
+
+  @_EXAMPLES
+  @hypothesis.given(_TEXTS, st.data())
+  def test_words_make_the_same_wordpieces_when_cut_out(self, text, data):
+    tokens = _ODD_TOKENIZER.tokenize(text)
+    first = np.flatnonzero(_ODD_TOKENIZER.word_starts(tokens))
+    if not len(first):
+      return
+    a = data.draw(st.integers(0, len(first) - 1))
+    b = data.draw(st.integers(a, len(first) - 1))
+    begin, stop = first[a], [*first[1:], len(tokens.ids)][b]
+    start, end = tokens.starts[begin], tokens.ends[stop - 1]
+    found = tokens.span(start, end)
+    self.assertEqual(found, (begin, stop))
+    alone = _ODD_TOKENIZER.tokenize(text[start:end])
+    for got, want, shift in zip(alone, tokens, (0, start, start), strict=True):
+      np.testing.assert_array_equal(got + shift, want[begin:stop])
+
+  @_EXAMPLES
+  @hypothesis.given(_TEXTS, _TEXTS)
+  def test_texts_of_a_batch_do_not_touch_each_other(self, first, second):
+    batch = _ODD_TOKENIZER.tokenize_batch([first, second, first])
+    for text, tokens in zip([first, second, first], batch, strict=True):
+      for got, want in zip(tokens, _ODD_TOKENIZER.tokenize(text), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+class LearnVocabularyTest(absltest.TestCase):
+  def test_learns_frequent_words_and_is_deterministic(self):
+    texts = ['the river the city'] * 50 + ['rivers of the citadel'] * 20
+    learned = vocabulary.learn_vocabulary(iter(texts), size=60)
+    self.assertEqual(
+      learned[:5], ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]']
+    )
+    self.assertLessEqual(len(learned), 60)
+    self.assertContainsSubset(['the', 'river', 'city'], learned)
+    self.assertEqual(
+      learned, vocabulary.learn_vocabulary(reversed(texts), size=60)
+    )
+    tokenizer = wordpiece.WordpieceTokenizer(learned)
+    # Every character of the texts is a piece, so no word of them is [UNK].
+    self.assertNotIn(tokenizer.unk_id, tokenizer.tokenize('rrr thecity').ids)
+
+  def test_no_words_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, 'none'):
+      vocabulary.learn_vocabulary(['', ' '], 100)
 
 
 if __name__ == '__main__':

@@ -8,7 +8,6 @@ from realm_tf import errors
 from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import terms as terms_lib
-from realm_tf.corpus import terms_tagger
 from realm_tf.data import block_table
 from realm_tf.training.tagger import bert_tagger
 
@@ -29,10 +28,10 @@ def make(
   """
   kind, _, name = spec.partition(':')
   if spec == 'terms':
-    return terms_tagger.TermsTagger(find_terms())
+    return terms_lib.TermsTagger(find_terms())
   if spec.endswith(_TERMS):
     first = make(spec.removesuffix(_TERMS), num_workers, find_terms)
-    return terms_tagger.TermsTagger(find_terms(), first)
+    return terms_lib.TermsTagger(find_terms(), first)
   if spec == 'rules':
     return rules_tagger.RulesTagger()
   if kind == 'spacy' and name:

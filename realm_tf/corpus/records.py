@@ -1,0 +1,242 @@
+"""Records of many tools' files: JSON, CSV, TSV, Parquet and Arrow.
+
+A JSON file is lines, one array, or indented objects. DPR's and FiD's arrays are
+often of gigabytes; SQuAD's file is one object.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+import csv
+import itertools
+import json
+import re
+import sys
+from typing import Any, cast
+
+from realm_tf import errors
+from realm_tf import json_text
+from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import datasets
+from realm_tf.corpus import files
+from realm_tf.corpus import record_fields
+
+JSONL, CSV, PARQUET = FORMATS = 'jsonl', 'csv', 'parquet'
+_DELIMITERS = '\t,;|'
+_CHUNK = 1 << 20  # Characters of JSON read at once.
+_SPACE = re.compile(r'\s*')
+_LONGEST_WORD = 16  # Characters of a JSON word, e.g. 'false', or an escape.
+_Records = Iterator[tuple[str, dict[str, Any]]]
+
+csv.field_size_limit(sys.maxsize)  # A field may be a long article.
+
+
+def recognize(path: str, names: Collection[str]) -> tuple[str, str]:
+  """Returns (format or '', first line); a CSV header has one of `names`."""
+  head = files.head(path)
+  if head.startswith(files.TABLES):
+    return PARQUET, ''
+  files.check_text(path, head)
+  first = next(iter(files.first_lines(head)), '')
+  if first[:1] in ('{', '['):
+    return JSONL, first
+  return CSV if delimiter(first, names) else '', first
+
+
+def read(
+  path: str,
+  format: str,  # pylint: disable=redefined-builtin
+  names: Collection[str],
+  counts: counts_lib.Counts = counts_lib.STRICT,
+) -> _Records:
+  """Yields (place, record); reads the columns `names` of a table.
+
+  `counts` may skip bad lines and rows. A syntax error in an array or in
+  indented objects always raises UserError.
+  """
+  if format == PARQUET:
+    return datasets.read_table(path, names)
+  if format == CSV:
+    return _read_csv(path, names, counts)
+  # Two lines tell JSON lines from one indented object.
+  first = files.first_lines(files.head(path), 2)
+  is_array = bool(first) and first[0].startswith('[')
+  if is_array or (len(first) == 2 and not any(map(_is_object, first))):
+    return counts.parsed(_values(path, is_array), _object)
+  return read_json_lines(path, counts)
+
+
+def read_json_lines(
+  path: str, counts: counts_lib.Counts = counts_lib.STRICT
+) -> _Records:
+  """Yields ('file:line', object) of each line; `counts` may skip bad ones."""
+  lines = (
+    (f'{path}:{number}', line.rstrip())
+    for number, line in files.read_lines(path, counts)
+    if line.strip()
+  )
+  return counts.parsed(
+    lines, lambda where, line: json_text.parse_object(line, where)
+  )
+
+
+def read_texts(paths: Iterable[str]) -> Iterator[str]:
+  """Returns each JSON line's "text"; reports missing files at once."""
+  found = [file for path in paths for file in files.find_files(path)]
+  lines = itertools.chain.from_iterable(map(read_json_lines, found))
+  return (
+    record_fields.text(where, 'text', line.get('text')) for where, line in lines
+  )
+
+
+def delimiter(header: str, names: Collection[str]) -> str:
+  """Returns a header's delimiter; '' if it has none of `names` in any case."""
+  for mark in _DELIMITERS:
+    columns = {column.strip(' "') for column in header.strip().split(mark)}
+    if not {*columns, *map(str.lower, columns)}.isdisjoint(names):
+      return mark
+  return ''
+
+
+def _read_csv(
+  path: str, names: Collection[str], counts: counts_lib.Counts
+) -> _Records:
+  """Yields ('file:line', record); the header must have a column in `names`."""
+  line = next((line for _, line in files.read_lines(path) if line.strip()), '')
+  mark = delimiter(line, names)
+  if not mark:
+    raise errors.UserError(
+      f'{path} must begin with the names of its columns. Found '
+      f'{line.strip()[:60]!r}. Add a header, or name its columns by --id_key, '
+      '--title_key and --text_key.'
+    )
+  table = rows(path, mark, counts)
+  header = [name.strip() for name in next(table)[1]]
+
+  def record(where: str, row: list[str]) -> dict[str, Any]:
+    if len(row) != len(header):
+      raise errors.UserError(
+        f'{where} must have {len(header)} columns, as the header. Found '
+        f'{len(row)}. Correct it.'
+      )
+    return dict(zip(header, row, strict=True))
+
+  yield from counts.parsed(table, record)
+
+
+def rows(
+  path: str, mark: str, counts: counts_lib.Counts = counts_lib.STRICT
+) -> Iterator[tuple[str, list[str]]]:
+  """Yields ('file:line', columns); a quoted field may span lines."""
+  problems: list[errors.UserError] = []
+
+  def lines() -> Iterator[str]:  # Keeps bad lines, which may be inside quotes.
+    for _, line, problem in files.read_all_lines(path):
+      if problem:
+        problems.append(problem)
+      yield line
+
+  reader = csv.reader(lines(), delimiter=mark, strict=True)
+  row: list[str] | None = []
+  while row is not None:
+    where = f'{path}:{reader.line_num + 1}'
+    try:
+      row = next(reader, None)
+    except csv.Error as error:
+      problems.append(
+        errors.UserError(
+          f'{where} must be a row with quotes in pairs. Found: {error}. '
+          'Correct it.'
+        )
+      )
+    if problems:
+      counts.error(problems[0])
+      problems.clear()
+    elif row:
+      yield where, row
+
+
+def _is_object(line: str) -> bool:
+  try:
+    return isinstance(json_text.take(line, 0)[0], dict)
+  except ValueError:
+    return False
+
+
+def _object(where: str, value: Any) -> dict[str, Any]:
+  if not isinstance(value, dict):
+    raise errors.UserError(
+      f'{where} must be a JSON object. Found {type(value).__name__}. Correct '
+      'it.'
+    )
+  return value
+
+
+def _values(path: str, is_array: bool) -> Iterator[tuple[str, Any]]:
+  """Yields ('file:line', value) of an array, or of values without commas.
+
+  Only the next part of the file is in memory.
+  """
+  lines = (line for _, line in files.read_lines(path))
+  text, at, number = '', 0, 1
+  marks = '[' if is_array else ''
+  while True:
+    try:
+      start, end, value = _next_value(text, at, marks)
+    except json.JSONDecodeError as error:
+      is_cut = (
+        error.pos > len(text) - _LONGEST_WORD or 'Unterminated' in error.msg
+      )
+      # Doubling bounds how often a long value is parsed again.
+      more = _take(lines, max(_CHUNK, len(text) - at)) if is_cut else ''
+      if more:
+        text, at = text[at:] + more, 0
+        continue
+      if not is_array and not text[at:].strip():
+        return
+      number += text.count('\n', at, error.pos)
+      raise errors.UserError(
+        f'{path}:{number} must be JSON; {error.msg}. Correct it, or copy it '
+        'again if it is cut off.'
+      ) from error
+    number += text.count('\n', at, start)
+    if start == end:
+      break
+    yield f'{path}:{number}', value
+    number += text.count('\n', start, end)
+    at, marks = end, ',]' if is_array else ''
+  if text[end + 1 :].strip() or any(map(str.strip, lines)):
+    raise errors.UserError(
+      f'{path}:{number} must be the end of the array and of the file. Found '
+      'more. The file is damaged: copy it again.'
+    )
+
+
+def _next_value(text: str, at: int, marks: str) -> tuple[int, int, Any]:
+  """Returns (start, end, value) after one of `marks`; an empty one at a ']'."""
+  start = cast(re.Match, _SPACE.match(text, at)).end()
+  mark = ''
+  if marks:
+    mark = text[start : start + 1]
+    if not mark or mark not in marks:
+      problem = f'{" or ".join(marks)} must follow'
+      raise json.JSONDecodeError(problem, text, start)
+    if mark != ']':
+      start = cast(re.Match, _SPACE.match(text, start + 1)).end()
+  if mark == ']' or (mark == '[' and text[start : start + 1] == ']'):
+    return start, start, None
+  try:
+    value, end = json_text.take(text, start)
+  except json.JSONDecodeError:
+    raise
+  except ValueError as error:
+    problem = str(error).partition(';')[0]
+    raise json.JSONDecodeError(problem, text, start) from error
+  return start, end, value
+
+
+def _take(lines: Iterator[str], number: int) -> str:
+  """Returns the next lines, of `number` characters or more."""
+  parts = []
+  while number > 0 and (line := next(lines, '')):
+    parts.append(line)
+    number -= len(line)
+  return ''.join(parts)

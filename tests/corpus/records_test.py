@@ -1,0 +1,173 @@
+"""Tests for realm_tf.corpus.records, with the readers that use it."""
+
+import gzip
+import json
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.corpus import article_records
+from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import questions
+from realm_tf.corpus import records
+from realm_tf.corpus import sources
+from tests import input_case
+
+_RECORDS = [
+  {'a': 'x' * 40, 'b': [1, {'c': None}]},
+  {'a': 'Zürich "]},{["', 'b': False},
+  {},
+]
+
+
+def _read(path, counts=counts_lib.STRICT):
+  return records.read(path, records.JSONL, (), counts)
+
+
+class JsonTest(input_case.InputCase):
+  @parameterized.product(chunk=[1, 7, 1 << 20], indent=[None, 4])
+  def test_an_array_is_read_in_pieces(self, chunk, indent):
+    text = json.dumps(_RECORDS, indent=indent, ensure_ascii=False)
+    path = self.file(gzip.compress(f'\n {text}\n\n'.encode()))
+    with mock.patch.object(records, '_CHUNK', chunk):
+      found = list(_read(path))
+    self.assertEqual([record for _, record in found], _RECORDS)
+    # Indented, the objects begin in lines 3, 12 and 16 of the file.
+    numbers = [3, 12, 16] if indent else [2, 2, 2]
+    self.assertEqual(
+      [where for where, _ in found], [f'{path}:{n}' for n in numbers]
+    )
+
+  def test_lines_and_an_empty_array_are_read(self):
+    found = list(_read(self.file('\n{"a": 1}\n{}\n')))
+    self.assertEqual([record for _, record in found], [{'a': 1}, {}])
+    self.assertEmpty(list(_read(self.file('[\n]'))))
+
+  def test_indented_objects_are_read(self):
+    text = '\ufeff' + '\n'.join(json.dumps(r, indent=1) for r in _RECORDS)
+    path = self.file(text)
+    found = list(_read(path))
+    self.assertEqual([record for _, record in found], _RECORDS)
+    self.assertEqual(
+      [w.rpartition(':')[2] for w, _ in found], ['1', '10', '14']
+    )
+
+  def test_elements_that_are_no_objects_may_be_skipped(self):
+    counts = counts_lib.Counts(skip_errors=True)
+    found = _read(self.file('[{"a": 1}, 7, {"a": 2}]'), counts)
+    self.assertEqual([record for _, record in found], [{'a': 1}, {'a': 2}])
+    self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
+
+  def test_is_lazy(self):
+    found = _read(self.file('[{"a": 1},\n{"a": broken'))
+    self.assertEqual(next(found)[1], {'a': 1})
+
+  @parameterized.named_parameters(
+    ('cut_between', '[{"a": 1},\n', ':2 must be JSON'),
+    (
+      'cut_after_an_object',
+      '[{"a": 1}\n',
+      ':2 must be JSON; , or ] must follow',
+    ),
+    ('cut_in_a_string', '[{"a": 1},\n{"b":\n"cu', ':3 must be JSON; Untermin'),
+    ('cut_in_a_word', '[{"a": 1},\n{"b": tr', ':2 must be JSON'),
+    ('wrong_line', '[\n{"a": 1},\n{"b" 1},\n{}]', ':3 must be JSON'),
+    ('no_comma', '[\n{"a": 1}\n{"b": 1}]', ':3 must be JSON; , or ] must'),
+    ('no_object', '[{},\n7]', ':2 must be a JSON object. Found int'),
+    ('more', '[{}]\n[{}]', ':1 must be the end'),
+    ('cut_line', '{"a": 1}\n{"a"', ':2 must be JSON'),
+    ('deep', '[{},\n' + '[' * 100_000, ':2 must be JSON; .*nested too deep'),
+    ('number', '[\n{"a": ' + '9' * 5000 + '}]', ':2 must be JSON; .*5000 dig'),
+    ('half', r'[{"a": "\ud83d"}]', ':1 must be JSON; half of a surr'),
+    ('indented', '{\n"a": 1,\n"b" 2}', ':3 must be JSON'),
+  )
+  def test_a_bad_file_is_a_user_error_with_its_line(self, text, message):
+    for chunk in (1, 1 << 20):
+      path = self.file(text)
+      with (
+        mock.patch.object(records, '_CHUNK', chunk),
+        self.assertRaisesRegex(errors.UserError, f'^{path}{message}'),
+      ):
+        list(_read(path))
+
+
+class ReadTextsTest(input_case.InputCase):
+  def test_reads_the_text_of_every_line(self):
+    path = self.file('{"text": "A."}\n\n{"text": "B."}')
+    self.assertEqual(list(records.read_texts([path])), ['A.', 'B.'])
+
+  def test_a_line_without_text_is_a_user_error(self):
+    path = self.file('{"text": "a"}\n{"x": 1}\n')
+    with self.assertRaisesRegex(errors.UserError, ":2 must have 'text'"):
+      list(records.read_texts([path]))
+
+
+_LONG = 'word ' * 100_000
+
+
+class CsvTest(input_case.InputCase):
+  @parameterized.named_parameters(
+    ('comma', 'id,title,text\r\n7,Bern,"Old, ""very"".\n\nBig."\r\n'),
+    ('mark', '\ufeffid;text;title\n7;"Old, ""very"".\n\nBig.";Bern\n'),
+    ('psgs', 'id\ttext\ttitle\n7\t"Old, ""very"".\n\nBig."\tBern\n'),
+    ('case', 'ID, Title, Text,x\n7,Bern,"Old, ""very"".\n\nBig.",\n\n'),
+  )
+  def test_reads_columns_by_their_header(self, content):
+    expected = sources.Article('Bern', 'Old, "very".\n\nBig.', '7')
+    for data in (content.encode(), gzip.compress(content.encode())):
+      path = self.file(data)
+      self.assertEqual(self.articles(path), [expected])
+
+  def test_a_field_may_be_long_and_a_title_missing(self):
+    path = self.file(f'text\n"{_LONG}"\n""\n')
+    counts = counts_lib.Counts()
+    (article,) = self.articles(path, counts=counts)
+    self.assertEqual(article, sources.Article('', _LONG, '0'))
+    self.assertEqual(
+      counts.summary(), ' 1 articles without a title. Left out: 1 empty.'
+    )
+
+  def test_flags_name_other_columns(self):
+    path = self.file('key,name,description\nx,A,B.\n')
+    keys = article_records.Keys('key', 'name', 'description')
+    expected = sources.Article('A', 'B.', 'x')
+    self.assertEqual(self.articles(path, keys=keys), [expected])
+    self.assert_refused(path, 'Found .*--text_key')
+
+  @parameterized.named_parameters(
+    ('columns', b'id,text\n1,A,B\n2,C\n', ':2 must have 2 columns.*Found 3'),
+    ('quotes', b'id,text\n1,"A" b\n2,C\n', ':2 must be a row with quotes'),
+    ('not_utf8', b'id,text\n1,"A\n\xff\nB"\n2,C\n', ' must be UTF-8.* line 3'),
+  )
+  def test_a_bad_row_is_a_user_error_or_skipped_whole(self, data, message):
+    path = self.file(data)
+    self.assert_refused(path, message)
+    articles, left_out = self.skipping(path)
+    self.assertEqual(articles, [sources.Article('', 'C', '2')])
+    self.assertEqual(left_out, {counts_lib.UNREADABLE: 1})
+
+  def test_a_file_without_header_is_a_user_error(self):
+    path = self.file('1\tA.\tB\n')
+    self.assert_refused(path, 'the names of its columns', format='csv')
+
+  @parameterized.named_parameters(
+    ('dpr', "who\t['A', \"B's\"]\n", ('A', "B's")),
+    ('dpr_quoted', 'who\t"[\'A\', ""B\'s""]"\n', ('A', "B's")),
+    ('header', 'question,answers\nwho,"[""A"", ""B\'s""]"\n', ('A', "B's")),
+    ('one_answer', 'id;question;answer\n3;who;A\n', ('A',)),
+    ('trec', 't1\tkind\twho\tA.*\n', ('A.*',)),
+  )
+  def test_reads_questions(self, content, answers):
+    (question,) = questions.read_questions(self.file(content))
+    self.assertEqual(question.question, 'who')
+    self.assertEqual(question.answers, answers)
+
+  def test_finds_the_delimiter_of_a_header_with_a_known_name(self):
+    self.assertEqual(records.delimiter('a,b\ttext', {'text'}), '\t')
+    self.assertEqual(records.delimiter('a,b c', {'text'}), '')
+
+
+if __name__ == '__main__':
+  absltest.main()
