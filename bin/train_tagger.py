@@ -13,7 +13,7 @@ from . import path_flags
 from . import training_flags
 
 from realm_tf.corpus import conll
-from realm_tf.training.tagger import tagger_trainer
+from realm_tf.training import tagger_trainer
 
 _TRAIN = path_flags.existing(
   'train', 'CoNLL files to train on.', required=True, many=True

@@ -20,7 +20,7 @@ from realm_tf.retrieval import retriever
 from realm_tf.text import answers as answers_lib
 from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
-from realm_tf.training import runs
+from realm_tf.training import job
 
 _MAX_KNOWN = 100_000_000  # Cached labels, of 5 bytes each.
 _CHUNK = 10_000  # Article ids read at once.
@@ -239,7 +239,7 @@ class AnswerLabels:
 
 def of_questions(
   given: Sequence[questions_lib.Question],
-  inputs: runs.Inputs,
+  inputs: job.Inputs,
   config: config_lib.FinetuningConfig,
 ) -> AnswerLabels:
   """Tokenizes and checks a job's questions; returns their labels."""

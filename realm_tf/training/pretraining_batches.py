@@ -1,0 +1,196 @@
+"""Batches of pre-training: masked queries with their K candidate blocks.
+
+Masking and retrieval run on the host, ahead of the step.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+import dataclasses
+import itertools
+from typing import Optional, TypedDict, cast
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.data import block_table
+from realm_tf.data import cloze_sentences
+from realm_tf.data import held_out
+from realm_tf.data import masking
+from realm_tf.data import query_table
+from realm_tf.data import sampling
+from realm_tf.retrieval import candidates
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.text import wordpiece
+
+# Batches are trimmed to multiples of these: each shape is traced.
+_QUERY_WIDTH, _BODY_WIDTH, _SENTENCE_WIDTH = 48, 16, 64
+_SENTENCES = 1  # Random stream 1 of a step; stream 0 draws the masks.
+# Hits beyond K - 1, to replace the query's own block and repeated blocks.
+_SPARE_HITS = 2
+_LOOKED_THROUGH = 20  # Hits that may hold a recurring span.
+_OWN, _CANDIDATES = 'own_block', 'candidate_ids'  # Fields of a batch.
+_Fields = Mapping[str, np.ndarray]
+
+
+class Batch(TypedDict, total=False):
+  """Masked queries of a step with their K candidates."""
+
+  query_ids: np.ndarray | tf.Tensor  # Wordpieces, int32 [B, Lx].
+  masked_positions: np.ndarray | tf.Tensor  # int32 [B, M].
+  gold_ids: np.ndarray | tf.Tensor  # Masked wordpieces, int32 [B, M].
+  token_mask: np.ndarray | tf.Tensor  # 1.0, padding has 0.0, float32 [B, M].
+  candidate_ids: np.ndarray | tf.Tensor  # Block ids, int32 [B, K].
+  is_real: np.ndarray | tf.Tensor  # False for padding, bool [B, K].
+  title_ids: np.ndarray | tf.Tensor  # int32 [B, K, Lt].
+  body_ids: np.ndarray | tf.Tensor  # int32 [B, K, Lz].
+  # Sentences of the candidates, with `inverse_cloze_weight` only.
+  cloze_ids: np.ndarray | tf.Tensor  # int32 [B, K - 1, Lx].
+  index_age_steps: int  # Age of the searched index; only on the host.
+
+
+def batches(
+  queries: query_table.QueryTable,
+  table: block_table.BlockTable,
+  retriever: retriever_lib.Retriever,
+  *,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  experiment: config_lib.ExperimentConfig,
+  share: sampling.Share = sampling.WHOLE,
+  index_step: Optional[Callable[[], int]] = None,
+) -> Iterator[Batch]:
+  """Yields endless batches; calls `retriever` once a step.
+
+  Args:
+    index_step: Returns the step of the index that `retriever` searched last;
+      adds 'index_age_steps' to the batches.
+  """
+  config = experiment.pretraining
+  how = masking.of_config(experiment, tokenizer.mask_id)
+  depth = config.num_candidates + _SPARE_HITS
+  if config.candidates == 'recurring_span':
+    depth = _LOOKED_THROUGH
+
+  def find(batch: _Fields) -> np.ndarray:
+    queries = retriever_lib.masked(batch['query_ids'], tokenizer)
+    hits = retriever.retrieve(queries, depth).block_ids
+    return choose(hits, batch, table, experiment=experiment)
+
+  size, num_dealt = config.batch_size, config.batch_size * config.oversampling
+  is_held_out = held_out.queries(queries, table, experiment.held_out.share)
+  rows = held_out.others(is_held_out)
+  sampler = sampling.Sampler(len(rows), num_dealt, experiment.seed)
+  for step in itertools.count(share.first_step):
+    rng = sampling.step_rng(experiment.seed, step)
+    batch = masking.mask_batch(queries, rows[sampler.rows(step)], how, rng)
+    batch['query_ids'] = share.trim(batch['query_ids'], _QUERY_WIDTH)
+    if config.oversampling > 1:
+      batch[_CANDIDATES] = find(batch)
+      # Preferably queries with a candidate that holds the span.
+      has_span = _has_span(batch[_CANDIDATES], batch, table, experiment)
+      used = np.argsort(~has_span.any(axis=1), kind='stable')[:size]
+      batch = {name: field[used] for name, field in batch.items()}
+      batch['query_ids'] = share.trim(batch['query_ids'], _QUERY_WIDTH)
+    batch = share.take(batch)
+    if config.oversampling == 1:
+      batch[_CANDIDATES] = find(batch)
+    del batch[_OWN]
+    blocks = with_blocks(
+      batch[_CANDIDATES], table, experiment.lengths, share=share
+    )
+    # A resumed trainer may be at an earlier step than the index.
+    age = {'index_age_steps': max(0, step - index_step())} if index_step else {}
+    yield cast(Batch, {**batch, **blocks, **age})
+
+
+def choose(
+  hits: np.ndarray,
+  batch: _Fields,
+  table: block_table.BlockTable,
+  *,
+  experiment: config_lib.ExperimentConfig,
+) -> np.ndarray:
+  """Returns the ids of the K candidates of each query, int32 [B, K].
+
+  Args:
+    hits: Block ids, best first, int [B, N].
+    batch: Masked queries from `masking.mask_batch`.
+  """
+  own, k = batch[_OWN], experiment.pretraining.num_candidates
+  if experiment.pretraining.candidates != 'recurring_span':
+    return candidates.select(hits, own, k)
+  has_span = _has_span(hits, batch, table, experiment)
+  hits = np.take_along_axis(
+    hits, np.argsort(~has_span, axis=1, kind='stable'), axis=1
+  )
+  return candidates.select(hits, own, k + 1)[:, 1:]  # No null block.
+
+
+def _has_span(
+  ids: np.ndarray,
+  batch: _Fields,
+  table: block_table.BlockTable,
+  experiment: config_lib.ExperimentConfig,
+) -> np.ndarray:
+  """Returns whether blocks hold the query's masked wordpieces, bool [B, N]."""
+  _, bodies = table.gather(ids, 1, experiment.lengths.block_tokens)
+  return candidates.have_span(
+    bodies, batch['gold_ids'], batch['masked_positions']
+  )
+
+
+def with_blocks(
+  chosen: np.ndarray,
+  table: block_table.BlockTable,
+  lengths: config_lib.LengthConfig,
+  *,
+  share: sampling.Share = sampling.WHOLE,
+) -> dict[str, np.ndarray]:
+  """Returns the batch's fields with a K axis."""
+  titles, bodies = table.gather(
+    chosen, lengths.title_tokens, lengths.block_tokens
+  )
+  return {
+    'title_ids': titles,
+    'body_ids': share.trim(bodies, _BODY_WIDTH),
+    'is_real': candidates.is_real(chosen),
+    _CANDIDATES: chosen,
+  }
+
+
+def with_sentences(
+  batches: Iterator[Batch],
+  table: block_table.BlockTable,
+  ordinary_ids: np.ndarray,
+  *,
+  experiment: config_lib.ExperimentConfig,
+  share: sampling.Share = sampling.WHOLE,
+) -> Iterator[Batch]:
+  """Adds 'cloze_ids', int32 [b, K - 1, Lx], to batches of pre-training.
+
+  ICT on the candidates: a sentence must find its candidate. Pre-training embeds
+  the candidates anyway, so only embedding the sentences costs time. The
+  candidates of one query are hard negatives of each other. A sentence stays in
+  its block; `experiment.inverse_cloze` sets dropped words and noise (from
+  `ordinary_ids`). Padding and held-out articles get zeros.
+  """
+  config = dataclasses.replace(
+    experiment.inverse_cloze,
+    remove_rate=0.0,
+    query_tokens=experiment.lengths.query_tokens,
+  )
+  is_held_out = held_out.blocks(table, experiment.held_out.share)
+  size = experiment.pretraining.batch_size
+  for step, batch in enumerate(batches, share.first_step):
+    ids = batch['candidate_ids'][:, 1:]
+    rng = sampling.step_rng(experiment.seed, step, _SENTENCES)
+    own, number = share.rows(size * ids.shape[1]), size * ids.shape[1]
+    rows = np.maximum(ids.ravel(), 0)
+    _, _, queries = cloze_sentences.take(
+      table, rows, rng.random([number, 2])[own], config, experiment.lengths
+    )
+    queries[(ids.ravel() < 0) | is_held_out[rows]] = 0
+    queries = cloze_sentences.change(
+      queries, ordinary_ids, config, rng, own=own, size=number
+    )
+    queries = share.trim(queries, _SENTENCE_WIDTH).reshape([*ids.shape, -1])
+    yield {**batch, 'cloze_ids': queries}
