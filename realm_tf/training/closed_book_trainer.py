@@ -6,7 +6,7 @@ Sentences or questions become inputs and outputs of an encoder-decoder.
 from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import itertools
-from typing import NamedTuple, TypedDict, cast
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -40,13 +40,6 @@ class Pairs(NamedTuple):
     [np.ndarray, np.random.Generator],
     tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
   ]
-
-
-class Batch(TypedDict):
-  """Pairs of a step, int32 [B, L] each, ended and zero-padded."""
-
-  input_ids: np.ndarray | tf.Tensor
-  target_ids: np.ndarray | tf.Tensor
 
 
 def of_queries(
@@ -107,8 +100,11 @@ def batches(
   *,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
-) -> Iterator[Batch]:
-  """Yields endless batches, functions of seed and step; `end_id` ends rows."""
+) -> Iterator[dict[str, np.ndarray]]:
+  """Yields endless batches, functions of seed and step; `end_id` ends rows.
+
+  They have 'input_ids' and 'target_ids', int32 [B, L] each, zero-padded.
+  """
   config = experiment.closed_book
   sampler = sampling.Sampler(pairs.number, config.batch_size, experiment.seed)
   for step in itertools.count(share.first_step):
@@ -117,12 +113,10 @@ def batches(
     input_ids = sampling.end_rows(inputs, config.input_tokens, end_id)
     target_ids = sampling.end_rows(outputs, config.answer_tokens, end_id)
     input_ids = share.trim(input_ids, _WIDTH)
-    yield cast(
-      Batch, share.take({'input_ids': input_ids, 'target_ids': target_ids})
-    )
+    yield (share.take({'input_ids': input_ids, 'target_ids': target_ids}))
 
 
-class ClosedBookTrainer(step_trainer.StepTrainer[Batch]):
+class ClosedBookTrainer(step_trainer.StepTrainer):
   """Maximizes log p(y|x), the mean over the output's wordpieces."""
 
   def __init__(
@@ -132,7 +126,9 @@ class ClosedBookTrainer(step_trainer.StepTrainer[Batch]):
   ):
     super().__init__(optimizer, model, model.seq2seq.trainable_variables)
 
-  def loss_and_logs(self, batch: Batch) -> step_trainer.LossAndLogs:
+  def loss_and_logs(
+    self, batch: dict[str, tf.Tensor]
+  ) -> step_trainer.LossAndLogs:
     targets = batch['target_ids']  # [B, Ly]
     logits = self.model.seq2seq.logits(batch['input_ids'], targets)
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)

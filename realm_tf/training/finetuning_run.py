@@ -4,7 +4,7 @@ By default only Embed_input and the reader learn (Section 3.3).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Optional
+from typing import Any, Optional
 
 from absl import logging
 
@@ -92,7 +92,7 @@ def _batches(
   run_loop: loop.Loop,
   index: storage.Index,
   retriever: Optional[retriever_lib.Retriever],
-) -> Iterator[finetuning_trainer.Batch]:
+) -> Iterator[dict[str, Any]]:
   """Yields batches found by `retriever`, or by the current query embedder."""
   return finetuning_trainer.batches(
     labels,
@@ -147,10 +147,7 @@ class ModelChoice:
     return 0 < self._config.patience <= since
 
   def train(
-    self,
-    until: int,
-    batches: Iterator[finetuning_trainer.Batch],
-    index: storage.Index,
+    self, until: int, batches: Iterator[dict[str, Any]], index: storage.Index
   ) -> None:
     """Trains up to `until`, or until `is_over`, and measures."""
     every = self._config.judge_every_steps if self._exact_match else until

@@ -1,11 +1,23 @@
 """Trains open-domain QA: one step reads blocks and rewards answer spans.
 
-A batch holds questions, their searched blocks, and the answers in them.
+A batch holds B questions, their N searched blocks, and the K blocks to read:
+
+  question_ids: Wordpieces, int32 [B, Lq].
+  block_embeddings: float32 [B, N, D], for trained scores; or else
+  fixed_scores: float32 [B, N].
+  has_answer: Positive blocks, bool [B, N].
+  is_compared: Positives and negatives, bool [B, N]. Padding and blocks with an
+    unknown label are neither, and stay out of the sums over blocks and spans.
+  read_rows: Places of the K in the N, int32 [B, K].
+  title_ids, body_ids: Wordpieces, int32 [B, K, Lt] and [B, K, Lz].
+  is_answer: Whether the span of w + 1 wordpieces from s on is an answer, bool
+    [B, K, Lz, W].
+  is_impossible: bool [B]; only with `null_spans`.
 """
 
 from collections.abc import Iterator, Sequence
 import itertools
-from typing import Optional, TypedDict
+from typing import Optional
 
 import numpy as np
 import tensorflow as tf
@@ -16,32 +28,14 @@ from realm_tf.data import joining
 from realm_tf.data import sampling
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.model import exclusion
+from realm_tf.model import objectives
 from realm_tf.model import realm_model
-from realm_tf.model import span_likelihood
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.training import answer_labels
 from realm_tf.training import step_trainer
 
 # Batches are trimmed to multiples of these: each shape is compiled.
 _QUESTION_WIDTH, _BODY_WIDTH = 32, 64
-
-
-class Batch(TypedDict, total=False):
-  """Questions of a step, their N searched blocks, and the K blocks to read."""
-
-  question_ids: np.ndarray | tf.Tensor  # Wordpieces, int32 [B, Lq].
-  block_embeddings: np.ndarray | tf.Tensor  # float32 [B, N, D]; trained scores.
-  fixed_scores: np.ndarray | tf.Tensor  # float32 [B, N]; untrained scores.
-  has_answer: np.ndarray | tf.Tensor  # Positive blocks, bool [B, N].
-  # Positives and negatives, bool [B, N]. Padding and blocks with an unknown
-  # label are neither, and stay out of the sums over blocks and spans.
-  is_compared: np.ndarray | tf.Tensor
-  read_rows: np.ndarray | tf.Tensor  # Places of the K in the N, int32 [B, K].
-  title_ids: np.ndarray | tf.Tensor  # int32 [B, K, Lt].
-  body_ids: np.ndarray | tf.Tensor  # int32 [B, K, Lz].
-  # Whether the span of w + 1 wordpieces from s on is an answer.
-  is_answer: np.ndarray | tf.Tensor  # bool [B, K, Lz, W].
-  is_impossible: np.ndarray | tf.Tensor  # bool [B]; only with `null_spans`.
 
 
 def batches(
@@ -51,7 +45,7 @@ def batches(
   *,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
-) -> Iterator[Batch]:
+) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches.
 
   Args:
@@ -118,7 +112,7 @@ def _labels(
   share: sampling.Share,
   *,
   longest: int,
-) -> Batch:
+) -> dict[str, np.ndarray]:
   """Returns the fields of labels, and of the blocks to read.
 
   `longest` is the number of wordpieces of the corpus's longest block.
@@ -158,7 +152,7 @@ def _labels(
   }
 
 
-class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
+class FinetuningTrainer(step_trainer.StepTrainer):
   """Maximizes the answers' span likelihood plus the early-update likelihood.
 
   Section 3.2 of Guu et al. 2020 with ORQA's losses; a term without a positive
@@ -186,10 +180,12 @@ class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
     self._lengths = config.lengths
     self._special_ids = special_ids
 
-  def loss_and_logs(self, batch: Batch) -> step_trainer.LossAndLogs:
+  def loss_and_logs(
+    self, batch: dict[str, tf.Tensor]
+  ) -> step_trainer.LossAndLogs:
     scores = self._retrieval_scores(batch)  # [B, N]
     is_hard = self._config.objective == 'hard_em'
-    early = span_likelihood.early_update_log_likelihood(
+    early = objectives.positive_log_likelihood(
       scores, batch['has_answer'], is_hard
     )
     body_length = batch['body_ids'].shape[2]
@@ -207,10 +203,10 @@ class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
     is_answer = tf.reshape(batch['is_answer'], tf.shape(flat))
     answerable = tf.reduce_any(is_answer, axis=-1)
     if self._config.null_spans:
-      flat, is_answer = span_likelihood.with_null_spans(
+      flat, is_answer = objectives.with_null_spans(
         flat, null + read_scores, is_answer, batch['is_impossible']
       )
-    reading = span_likelihood.span_log_likelihood(flat, is_answer, is_hard)
+    reading = objectives.positive_log_likelihood(flat, is_answer, is_hard)
     best = tf.argmax(flat, axis=-1, output_type=tf.int32)
     correct = tf.gather(is_answer, best, batch_dims=1)
     return -tf.reduce_mean(early + reading), {
@@ -222,7 +218,7 @@ class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
       * tf.cast(tf.reduce_any(batch['has_answer'], axis=-1), tf.float32),
     }
 
-  def _retrieval_scores(self, batch: Batch) -> tf.Tensor:
+  def _retrieval_scores(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
     """Returns f(x,z), float32 [B, N]; NO_SCORE without `is_compared`."""
     if 'fixed_scores' in batch:
       return tf.where(
@@ -238,7 +234,7 @@ class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
     return tf.where(batch['is_compared'], scores, exclusion.NO_SCORE)
 
   def _with_fresh(
-    self, scores: tf.Tensor, queries: tf.Tensor, batch: Batch
+    self, scores: tf.Tensor, queries: tf.Tensor, batch: dict[str, tf.Tensor]
   ) -> tf.Tensor:
     """Returns f(x,z), [B, N], with new scores of the K blocks to read."""
     blocks = self.model.embed_blocks(

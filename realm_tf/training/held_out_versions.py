@@ -22,9 +22,8 @@ from realm_tf.index import embedding
 from realm_tf.index import model_directory
 from realm_tf.index import model_files
 from realm_tf.index import storage
-from realm_tf.model import marginal_likelihood
+from realm_tf.model import objectives
 from realm_tf.model import realm_model
-from realm_tf.model import retrieval_utility
 from realm_tf.model import weights
 from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retriever as retriever_lib
@@ -119,13 +118,13 @@ class HeldOutQueries:
     }
     scores, log_p = self._score(tensors)
     mask = tensors['token_mask']
-    log_p_y = marginal_likelihood.marginal_log_likelihood(scores, log_p, mask)
+    log_p_y = objectives.marginal_log_likelihood(scores, log_p, mask)
     result = {'held_out_log_likelihood': log_p_y.numpy()}
     if config.pretraining.candidates != 'recurring_span':  # With a null block.
-      utility = retrieval_utility.marginal_utility(
-        log_p_y, marginal_likelihood.query_log_likelihood(log_p, mask)
+      utility = objectives.marginal_utility(
+        log_p_y, objectives.query_log_likelihood(log_p, mask)
       )
-      p_null = tf.nn.softmax(scores)[:, retrieval_utility.NULL_POSITION]
+      p_null = tf.nn.softmax(scores)[:, objectives.NULL_POSITION]
       result['held_out_utility'] = utility.numpy()
       result['held_out_p_null'] = p_null.numpy()
     return {**result, **recalls}

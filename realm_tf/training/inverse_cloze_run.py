@@ -25,7 +25,7 @@ from realm_tf.data import cloze_sentences
 from realm_tf.data import held_out
 from realm_tf.data import sampling
 from realm_tf.data import whole_blocks
-from realm_tf.model import inverse_cloze
+from realm_tf.model import objectives
 from realm_tf.model import realm_model
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.run import layout
@@ -41,7 +41,6 @@ _QUESTION_WIDTH, _BODY_WIDTH = 16, 64
 _CHUNK = 1000  # Questions of one search.
 # Metric -> share of sentences that are cut out.
 _HELD_OUT = {'held_out_accuracy': 1.0, 'held_out_accuracy_left_in': 0.0}
-Batch = inverse_cloze_trainer.Batch
 
 
 def run(
@@ -69,7 +68,7 @@ def run(
     raise errors.UserError(
       "A replica's part of the batch must be whole chunks. Found "
       f'{part} examples on each of {count} replicas, and '
-      f'inverse_cloze.chunk_size={size}. Set it to a divisor of {part}.'
+      f'objectives.chunk_size={size}. Set it to a divisor of {part}.'
     )
   whole_blocks.check(inputs.table, config.lengths)
   batches_of = _batches_of(inputs, questions, words)
@@ -102,7 +101,7 @@ def _batches_of(
   inputs: job_lib.Inputs,
   questions: Sequence[questions_lib.Question],
   words: Optional[retriever_lib.Retriever],
-) -> Callable[..., Iterator[Batch]]:
+) -> Callable[..., Iterator[dict[str, np.ndarray]]]:
   """Returns a maker of batches, from sentences or from questions."""
   config = inputs.config
   if not questions:
@@ -173,7 +172,7 @@ def measure(
       rows=blocks,
     )
     right = [
-      inverse_cloze.in_batch_accuracy(*embed(batch)).numpy()
+      objectives.in_batch_accuracy(*embed(batch)).numpy()
       for batch in itertools.islice(batches, len(blocks) // size)
     ]
     result[name] = float(np.mean(right))
@@ -187,7 +186,7 @@ def sentence_batches(
   *,
   share: sampling.Share = sampling.WHOLE,
   rows: Optional[np.ndarray] = None,
-) -> Iterator[Batch]:
+) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches, functions of seed and step.
 
   Section 4 of Lee et al. 2019: the query is a random sentence of a block. 90 %
@@ -213,7 +212,7 @@ def sentence_batches(
     queries = cloze_sentences.change(
       queries, ordinary_ids, config, rng, own=own, size=config.batch_size
     )
-    yield Batch(
+    yield dict(
       query_ids=share.trim(queries, _SENTENCE_WIDTH),
       title_ids=titles,
       body_ids=share.trim(bodies, _REST_WIDTH),
@@ -234,7 +233,8 @@ def find_pairs(
   block_ids = np.array(
     [next(iter(labels.gold(row)), -1) for row in range(number)], np.int64
   )
-  others = np.flatnonzero(block_ids < 0) if retriever else []
+  retriever = retriever or retriever_lib.Nothing()
+  others = np.flatnonzero(block_ids < 0)
   for start in range(0, len(others), _CHUNK):
     chunk = others[start : start + _CHUNK]
     found = retriever.retrieve(labels.questions.queries(chunk), num_searched)
@@ -257,7 +257,7 @@ def question_batches(
   experiment: config_lib.ExperimentConfig,
   *,
   share: sampling.Share = sampling.WHOLE,
-) -> Iterator[Batch]:
+) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches of `find_pairs`, functions of seed and step.
 
   A block that holds an answer of a question is no negative of it.
@@ -279,7 +279,7 @@ def question_batches(
     titles, bodies = labels.table.gather(
       blocks[own], lengths.title_tokens, lengths.block_tokens
     )
-    yield Batch(
+    yield dict(
       query_ids=share.trim(labels.questions.ids[asked], _QUESTION_WIDTH),
       title_ids=titles,
       body_ids=share.trim(bodies, _BODY_WIDTH),

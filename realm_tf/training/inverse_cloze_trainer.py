@@ -1,7 +1,9 @@
 """Trains the ICT warm start: one step teaches a sentence to find its block.
 
-Each replica embeds its part of the batch, and compares its queries with the
-blocks of all replicas.
+A batch has wordpieces of queries and their blocks, 'query_ids' [B, Lx],
+'title_ids' [B, Lt] and 'body_ids' [B, Lz], int32, zero-padded, and may have
+'is_compared', the blocks in each query's sum, bool [B, B]. Each replica embeds
+its part, and compares its queries with the blocks of all replicas.
 
 Chunks compute a large batch's gradient in the memory of one chunk. Gradient
 caching, Gao et al. 2021 (https://arxiv.org/abs/2101.06983): the loss compares
@@ -14,30 +16,20 @@ without a tape, computes dL/de, and embeds the chunks again with a tape.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Optional, TypedDict
+from typing import Any, Optional
 
-import numpy as np
 import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.data import joining
-from realm_tf.model import inverse_cloze
+from realm_tf.model import objectives
 from realm_tf.model import realm_model
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import step_trainer
 
 
-class Batch(TypedDict, total=False):
-  """Queries and blocks of a step of the warm start, zero-padded wordpieces."""
-
-  query_ids: np.ndarray | tf.Tensor  # int32 [B, Lx].
-  title_ids: np.ndarray | tf.Tensor  # int32 [B, Lt].
-  body_ids: np.ndarray | tf.Tensor  # int32 [B, Lz].
-  is_compared: np.ndarray | tf.Tensor  # Blocks in each sum, bool [B, B].
-
-
-class InverseClozeTrainer(step_trainer.StepTrainer[Batch]):
+class InverseClozeTrainer(step_trainer.StepTrainer):
   """Maximizes the in-batch log p(z|x), Lee et al. 2019, Section 4.
 
   `config.chunk_size` must divide each replica's part of B. The model must have
@@ -60,12 +52,14 @@ class InverseClozeTrainer(step_trainer.StepTrainer[Batch]):
     self._special_ids = special_ids
     self._chunk_size = config.chunk_size
 
-  def loss_and_logs(self, batch: Batch) -> step_trainer.LossAndLogs:
+  def loss_and_logs(
+    self, batch: dict[str, tf.Tensor]
+  ) -> step_trainer.LossAndLogs:
     queries, blocks = self.embed(batch)
     return _loss_and_logs(queries, blocks, batch.get('is_compared'))
 
   def embed(
-    self, batch: Batch, training: bool = True
+    self, batch: dict[str, tf.Tensor], training: bool = True
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns embeddings of queries and blocks, float32 [b, D] each."""
     queries = self.model.embed_queries(
@@ -85,12 +79,14 @@ class InverseClozeTrainer(step_trainer.StepTrainer[Batch]):
     )
     return queries, blocks
 
-  def compute(self, batch: Batch) -> step_trainer.Computed:
+  def compute(self, batch: dict[str, tf.Tensor]) -> step_trainer.Computed:
     if not self._chunk_size:
       return super().compute(batch)
     chunks = split(batch, self._chunk_size)
 
-    def embed(chunk: Batch, number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def embed(
+      chunk: dict[str, tf.Tensor], number: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
       # A chunk has the same dropout both times that it is embedded.
       with self._dropout(self.global_step, number):
         return self.embed(chunk)
@@ -123,12 +119,10 @@ def _loss_and_logs(
   # A copy, which XLA does not fuse with the product: without it a CPU rounds
   # otherwise, and runs no longer repeat earlier ones to the bit.
   blocks = tf.concat([blocks], axis=0)
-  log_p = inverse_cloze.in_batch_log_likelihood(
+  log_p = objectives.in_batch_log_likelihood(
     queries, blocks, first, is_compared
   )
-  accuracy = inverse_cloze.in_batch_accuracy(
-    queries, blocks, first, is_compared
-  )
+  accuracy = objectives.in_batch_accuracy(queries, blocks, first, is_compared)
   return -tf.reduce_mean(log_p), {'log_likelihood': log_p, 'accuracy': accuracy}
 
 

@@ -7,7 +7,7 @@ Embed_input and the path scorer learn from all paths that end at an answer.
 from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import itertools
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -20,9 +20,9 @@ from realm_tf.data import sampling
 from realm_tf.data import whole_blocks
 from realm_tf.index import embedding
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.model import objectives
 from realm_tf.model import path_scorer
 from realm_tf.model import realm_model
-from realm_tf.model import span_likelihood
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever
 from realm_tf.training import answer_labels
@@ -44,16 +44,6 @@ _FINETUNING: dict[
 }
 
 
-class Batch(TypedDict):
-  """Questions of a step, F seeds of each, and M linked blocks of each seed."""
-
-  question_ids: np.ndarray | tf.Tensor  # Wordpieces, int32 [B, Lq].
-  block_embeddings: np.ndarray | tf.Tensor  # float32 [B, F, 1 + M, D].
-  # Paths that end at an answer, and paths that count, bool [B, F, 1 + M].
-  has_answer: np.ndarray | tf.Tensor
-  is_compared: np.ndarray | tf.Tensor
-
-
 def batches(
   labels: answer_labels.AnswerLabels,
   embed: Callable[[np.ndarray], np.ndarray],
@@ -63,8 +53,12 @@ def batches(
   paths: linked_blocks.Paths,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
-) -> Iterator[Batch]:
-  """Yields endless batches.
+) -> Iterator[dict[str, np.ndarray]]:
+  """Yields endless batches of B questions, F seeds, and M links of each seed.
+
+  Wordpieces 'question_ids', int32 [B, Lq]; 'block_embeddings', float32 [B, F,
+  1 + M, D]; paths that end at an answer, 'has_answer', and paths that count,
+  'is_compared', bool [B, F, 1 + M].
 
   Args:
     embed: Embeds wordpieces with the current parameters.
@@ -98,7 +92,7 @@ def batches(
       )
       for label in (labels.has_answer, labels.is_compared)
     )
-    yield Batch(
+    yield dict(
       question_ids=question_ids,
       block_embeddings=vectors,
       has_answer=has_answer,
@@ -106,7 +100,7 @@ def batches(
     )
 
 
-class PathTrainer(step_trainer.StepTrainer[Batch]):
+class PathTrainer(step_trainer.StepTrainer):
   """Maximizes log p(y|x), the log of the sum of p(path|x) over paths to y.
 
   Training needs no labeled paths: every path to a block with the answer counts.
@@ -128,7 +122,9 @@ class PathTrainer(step_trainer.StepTrainer[Batch]):
     super().__init__(optimizer, model, variables)
     self._special_ids = special_ids
 
-  def loss_and_logs(self, batch: Batch) -> step_trainer.LossAndLogs:
+  def loss_and_logs(
+    self, batch: dict[str, tf.Tensor]
+  ) -> step_trainer.LossAndLogs:
     queries = self.model.embed_queries(
       joining.pack_longest(batch['question_ids'], None, *self._special_ids),
       training=True,
@@ -138,7 +134,7 @@ class PathTrainer(step_trainer.StepTrainer[Batch]):
     )  # [B, F, 1 + M]
     flat = tf.reshape(paths, [tf.shape(paths)[0], -1])
     is_right = tf.reshape(batch['has_answer'], tf.shape(flat))
-    likelihood = span_likelihood.early_update_log_likelihood(flat, is_right)
+    likelihood = objectives.positive_log_likelihood(flat, is_right)
     best = tf.argmax(flat, axis=-1, output_type=tf.int32)
     found = tf.gather(is_right, best, batch_dims=1)
     has_any = tf.reduce_any(is_right, axis=-1)

@@ -1,15 +1,25 @@
 """Batches of pre-training: masked queries with their K candidate blocks.
 
-Masking and retrieval run on the host, ahead of the step.
+Masking and retrieval run on the host, ahead of the step. A batch has:
+
+  query_ids: Wordpieces, int32 [B, Lx].
+  masked_positions: int32 [B, M].
+  gold_ids: Masked wordpieces, int32 [B, M].
+  token_mask: 1.0, padding has 0.0, float32 [B, M].
+  candidate_ids: Block ids, int32 [B, K].
+  is_real: False for padding, bool [B, K].
+  title_ids, body_ids: Wordpieces, int32 [B, K, Lt] and [B, K, Lz].
+  cloze_ids: Sentences of the candidates, int32 [B, K - 1, Lx], only with
+    `inverse_cloze_weight`.
+  index_age_steps: Age of the searched index, an int that stays on the host.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
 import itertools
-from typing import Optional, TypedDict, cast
+from typing import Any, Optional
 
 import numpy as np
-import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.data import block_table
@@ -32,22 +42,6 @@ _OWN, _CANDIDATES = 'own_block', 'candidate_ids'  # Fields of a batch.
 _Fields = Mapping[str, np.ndarray]
 
 
-class Batch(TypedDict, total=False):
-  """Masked queries of a step with their K candidates."""
-
-  query_ids: np.ndarray | tf.Tensor  # Wordpieces, int32 [B, Lx].
-  masked_positions: np.ndarray | tf.Tensor  # int32 [B, M].
-  gold_ids: np.ndarray | tf.Tensor  # Masked wordpieces, int32 [B, M].
-  token_mask: np.ndarray | tf.Tensor  # 1.0, padding has 0.0, float32 [B, M].
-  candidate_ids: np.ndarray | tf.Tensor  # Block ids, int32 [B, K].
-  is_real: np.ndarray | tf.Tensor  # False for padding, bool [B, K].
-  title_ids: np.ndarray | tf.Tensor  # int32 [B, K, Lt].
-  body_ids: np.ndarray | tf.Tensor  # int32 [B, K, Lz].
-  # Sentences of the candidates, with `inverse_cloze_weight` only.
-  cloze_ids: np.ndarray | tf.Tensor  # int32 [B, K - 1, Lx].
-  index_age_steps: int  # Age of the searched index; only on the host.
-
-
 def batches(
   queries: query_table.QueryTable,
   table: block_table.BlockTable,
@@ -57,7 +51,7 @@ def batches(
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
   index_step: Optional[Callable[[], int]] = None,
-) -> Iterator[Batch]:
+) -> Iterator[dict[str, Any]]:
   """Yields endless batches; calls `retriever` once a step.
 
   Args:
@@ -99,7 +93,7 @@ def batches(
     )
     # A resumed trainer may be at an earlier step than the index.
     age = {'index_age_steps': max(0, step - index_step())} if index_step else {}
-    yield cast(Batch, {**batch, **blocks, **age})
+    yield ({**batch, **blocks, **age})
 
 
 def choose(
@@ -158,13 +152,13 @@ def with_blocks(
 
 
 def with_sentences(
-  batches: Iterator[Batch],
+  batches: Iterator[dict[str, Any]],
   table: block_table.BlockTable,
   ordinary_ids: np.ndarray,
   *,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
-) -> Iterator[Batch]:
+) -> Iterator[dict[str, Any]]:
   """Adds 'cloze_ids', int32 [b, K - 1, Lx], to batches of pre-training.
 
   ICT on the candidates: a sentence must find its candidate. Pre-training embeds

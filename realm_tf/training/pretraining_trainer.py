@@ -13,15 +13,10 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.data import joining
 from realm_tf.model import exclusion
-from realm_tf.model import inverse_cloze
-from realm_tf.model import marginal_likelihood
+from realm_tf.model import objectives
 from realm_tf.model import realm_model
-from realm_tf.model import retrieval_utility
 from realm_tf.model import strategies
-from realm_tf.training import pretraining_batches
 from realm_tf.training import step_trainer
-
-Batch = pretraining_batches.Batch
 
 
 class _Blocks(NamedTuple):
@@ -30,7 +25,7 @@ class _Blocks(NamedTuple):
   is_null: bool
 
 
-class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
+class PretrainingTrainer(step_trainer.StepTrainer):
   """Maximizes log p(y|x) of the masked tokens, Eq. 1.
 
   With `embedder_rate_scale` 0 only the reader learns, and the retriever has no
@@ -66,35 +61,35 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
     self._lengths = config.lengths
     self._special_ids = special_ids
 
-  def loss_and_logs(self, batch: Batch) -> step_trainer.LossAndLogs:
+  def loss_and_logs(
+    self, batch: dict[str, tf.Tensor]
+  ) -> step_trainer.LossAndLogs:
     scores, token_log_probs, embeddings = self._score(batch, training=True)
     mask = batch['token_mask']
-    log_p_y_given_z = marginal_likelihood.query_log_likelihood(
+    log_p_y_given_z = objectives.query_log_likelihood(
       token_log_probs, mask
     )  # [B, K]
-    log_p_y = marginal_likelihood.marginal_log_likelihood(
+    log_p_y = objectives.marginal_log_likelihood(
       scores, token_log_probs, mask
     )  # [B]
     p_z = tf.nn.softmax(scores)
-    utility = retrieval_utility.block_utility(log_p_y_given_z)
+    utility = objectives.block_utility(log_p_y_given_z)
     logs = {
       'log_likelihood': log_p_y,
-      'marginal_retrieval_utility': retrieval_utility.marginal_utility(
+      'marginal_retrieval_utility': objectives.marginal_utility(
         log_p_y, log_p_y_given_z
       ),
       'block_retrieval_utility': tf.reduce_sum(p_z * utility, axis=-1),
-      'p_null': p_z[:, retrieval_utility.NULL_POSITION],
+      'p_null': p_z[:, objectives.NULL_POSITION],
       'entropy': -tf.reduce_sum(tf.math.xlogy(p_z, p_z), axis=-1),
-      'rank_of_most_helpful_block': retrieval_utility.rank_of_best(
+      'rank_of_most_helpful_block': objectives.rank_of_best(
         scores, log_p_y_given_z
       ),
     }
     if self._config.objective == 'per_query':
       loss = -tf.reduce_mean(log_p_y)
     else:
-      log_p = marginal_likelihood.per_token_log_likelihood(
-        scores, token_log_probs, mask
-      )
+      log_p = objectives.per_token_log_likelihood(scores, token_log_probs, mask)
       loss = strategies.weighted_mean(-log_p, mask)
     if self._config.inverse_cloze_weight:
       cloze = self._cloze_loss(batch, embeddings)
@@ -102,12 +97,12 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
       loss += self._config.inverse_cloze_weight * tf.reduce_mean(cloze)
     return loss, logs
 
-  def score(self, batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
+  def score(self, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns f(x,z), [B, K], and log p(y_j|z,x), [B, K, M]."""
     return self._score(batch, training=False)[:2]
 
   def _score(
-    self, batch: Batch, training: bool
+    self, batch: dict[str, tf.Tensor], training: bool
   ) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
     """Returns `score`, and the embeddings of all `_parts`."""
     parts = self._parts(batch)
@@ -120,7 +115,7 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
     scores = tf.where(batch['is_real'], scores, exclusion.NO_SCORE)
     return scores, token_log_probs, embeddings
 
-  def _parts(self, batch: Batch) -> list[_Blocks]:
+  def _parts(self, batch: dict[str, tf.Tensor]) -> list[_Blocks]:
     """Separates the null block from the others.
 
     The null block is empty and the same for all queries. At full width and once
@@ -135,7 +130,9 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
       ]
     return [part for part in parts if part.body_ids.shape[1]]
 
-  def _read(self, batch: Batch, blocks: _Blocks, training: bool) -> tf.Tensor:
+  def _read(
+    self, batch: dict[str, tf.Tensor], blocks: _Blocks, training: bool
+  ) -> tf.Tensor:
     """Returns log p(y_j|z,x), [B, K, M]."""
     joint = joining.pack_pairs(
       batch['query_ids'],
@@ -148,7 +145,7 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
     )  # + 1: [CLS] comes first.
 
   def _retrieval_scores(
-    self, batch: Batch, parts: list[_Blocks], training: bool
+    self, batch: dict[str, tf.Tensor], parts: list[_Blocks], training: bool
   ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     if self._is_uniform:
       return tf.zeros(batch['body_ids'].shape[:2]), []
@@ -157,7 +154,9 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
     scores = [tf.linalg.matvec(blocks, queries) for blocks in embeddings]
     return self.model.with_null_bias(tf.concat(scores, axis=1)), embeddings
 
-  def _cloze_loss(self, batch: Batch, embeddings: list[tf.Tensor]) -> tf.Tensor:
+  def _cloze_loss(
+    self, batch: dict[str, tf.Tensor], embeddings: list[tf.Tensor]
+  ) -> tf.Tensor:
     """Returns the ICT loss of every candidate but the null block, [B*(K-1)]."""
     ids = batch['cloze_ids']
     query_ids = tf.reshape(ids, [-1, ids.shape[-1]])
@@ -205,7 +204,7 @@ def cloze_loss(
   """
   is_own = tf.eye(tf.shape(ids)[0], dtype=tf.bool)
   is_other = (ids[:, None] != ids) & (ids >= 0)
-  log_p = inverse_cloze.in_batch_log_likelihood(
+  log_p = objectives.in_batch_log_likelihood(
     queries, blocks, is_compared=is_own | is_other
   )
   return tf.where(has_query, -log_p, 0.0)

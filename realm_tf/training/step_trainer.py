@@ -9,7 +9,7 @@ import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import time
-from typing import Any, Generic, Optional, TypeVar, cast
+from typing import Any, Optional
 
 import numpy as np
 import orbit
@@ -20,8 +20,8 @@ from realm_tf.model import dropout
 from realm_tf.model import strategies
 from realm_tf.training import optimizer as optimizer_lib
 
-# A TypedDict of a job: NumPy arrays on the host, tensors in the compiled step.
-Batch = TypeVar('Batch', bound=Mapping[str, Any])
+# NumPy arrays and numbers on the host, tensors in the compiled step.
+Batch = dict[str, Any]
 LossAndLogs = tuple[tf.Tensor, dict[str, tf.Tensor]]
 # Loss, logs and gradients of one replica.
 Computed = tuple[tf.Tensor, dict[str, tf.Tensor], list[optimizer_lib.Gradient]]
@@ -128,7 +128,7 @@ class StepLogs:
     return {**row, _SKIPPED: last[_SKIPPED], _IN_A_ROW: last[_IN_A_ROW]}
 
 
-class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
+class StepTrainer(orbit.StandardTrainer, abc.ABC):
   """Runs one compiled update per batch; subclasses define the loss.
 
   Must be created in the scope of its strategy. The loop sets `train_dataset`,
@@ -223,7 +223,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
       self._is_waiting = False
     numbers = {n: each for n, each in fields.items() if isinstance(each, int)}
     batch = {n: each for n, each in fields.items() if n not in numbers}
-    self.last_batch = cast(Batch, batch)
+    self.last_batch = batch
     self._logs.waited(
       time.monotonic() - begun, len(next(iter(batch.values()))), **numbers
     )

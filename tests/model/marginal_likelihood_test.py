@@ -1,14 +1,14 @@
-"""Tests for realm_tf.model.marginal_likelihood."""
+"""Tests for realm_tf.model.objectives."""
 
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.model import marginal_likelihood
+from realm_tf.model import objectives
 
 _FUNCTIONS = (
-  ('per_query', marginal_likelihood.marginal_log_likelihood),
-  ('per_token', marginal_likelihood.per_token_log_likelihood),
+  ('per_query', objectives.marginal_log_likelihood),
+  ('per_token', objectives.per_token_log_likelihood),
 )
 
 
@@ -61,7 +61,7 @@ class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
     ('shifted', [1.0, 3.0], [[3 / 4], [1 / 4]], [1.0], 3 / 8),
   )
   def test_matches_hand_computation(self, p_z, p_y, mask, expected):
-    actual = marginal_likelihood.marginal_log_likelihood(
+    actual = objectives.marginal_log_likelihood(
       _log([p_z]), _log([p_y]), tf.constant([mask])
     )
     self.assertAllClose(tf.exp(actual), [expected])
@@ -70,7 +70,7 @@ class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
     # Appendix A: d log p(y|x) / d f(x,z) = p(z|y,x) - p(z|x). Here
     # p(z|y,x) = [1/4 * 1/2, 3/4 * 1/6] / (1/4) = [1/2, 1/2].
     gradient = _gradient(
-      marginal_likelihood.marginal_log_likelihood,
+      objectives.marginal_log_likelihood,
       _log([[1 / 4, 3 / 4]]),
       _log([[[1 / 2], [1 / 6]]]),
       tf.constant([[1.0]]),
@@ -84,7 +84,7 @@ class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
     scores = tf.constant([[2.0, 1.0, 0.0]])
     token_log_probs = _log([[[0.6], [0.3013], [0.3013]]])
     mask = tf.constant([[1.0]])
-    function = marginal_likelihood.marginal_log_likelihood
+    function = objectives.marginal_log_likelihood
     self.assertAllClose(
       tf.exp(function(scores, token_log_probs, mask)), [0.5], atol=1e-4
     )
@@ -95,7 +95,7 @@ class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
   def test_one_perfect_block_gives_the_supervised_gradient(self):
     # Appendix B: the gradient equals d log p(z*|x) / d f = [0, 1, 0] - p(z|x).
     gradient = _gradient(
-      marginal_likelihood.marginal_log_likelihood,
+      objectives.marginal_log_likelihood,
       tf.constant([[2.0, 1.0, 0.0]]),
       tf.constant([[[-60.0], [0.0], [-60.0]]]),
       tf.constant([[1.0]]),
@@ -104,7 +104,7 @@ class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_without_tokens_the_gradient_is_zero(self):
     gradient = _gradient(
-      marginal_likelihood.marginal_log_likelihood,
+      objectives.marginal_log_likelihood,
       tf.constant([[2.0, 1.0]]),
       _log([[[0.9], [0.1]]]),
       tf.constant([[0.0]]),
@@ -128,9 +128,7 @@ class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
     scores = rng.normal(size=[4, 3]).astype(np.float32)
     token_log_probs = -rng.exponential(size=[4, 3, 2]).astype(np.float32)
     mask = np.array([[1, 1], [1, 0], [0, 1], [0, 0]], np.float32)
-    actual = marginal_likelihood.marginal_log_likelihood(
-      scores, token_log_probs, mask
-    )
+    actual = objectives.marginal_log_likelihood(scores, token_log_probs, mask)
     expected = [_slow(*row) for row in zip(scores, token_log_probs, mask)]
     self.assertAllClose(actual, expected, rtol=1e-5)
 
@@ -138,7 +136,7 @@ class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
 class PerTokenLogLikelihoodTest(tf.test.TestCase):
   def test_sums_over_blocks_once_per_token(self):
     # [1/2 * 1/2 + 1/2 * 1/4, 1/2 * 1/8 + 1/2 * 1/4] = [3/8, 3/16].
-    actual = marginal_likelihood.per_token_log_likelihood(
+    actual = objectives.per_token_log_likelihood(
       _log([[1 / 2, 1 / 2]]),
       _log([[[1 / 2, 1 / 8], [1 / 4, 1 / 4]]]),
       tf.ones([1, 2]),
@@ -147,7 +145,7 @@ class PerTokenLogLikelihoodTest(tf.test.TestCase):
 
   def test_is_not_the_papers_objective(self):
     # `two_tokens` above has 5/32.
-    actual = marginal_likelihood.per_token_log_likelihood(
+    actual = objectives.per_token_log_likelihood(
       _log([[1 / 2, 1 / 2]]),
       _log([[[1 / 2, 1 / 2], [1 / 4, 1 / 4]]]),
       tf.ones([1, 2]),
@@ -160,7 +158,7 @@ class PerTokenLogLikelihoodTest(tf.test.TestCase):
       _log([[[1 / 2, 0.9], [1 / 6, 0.1]]]),
       tf.constant([[1.0, 0.0]]),
     )
-    function = marginal_likelihood.per_token_log_likelihood
+    function = objectives.per_token_log_likelihood
     self.assertAllClose(function(scores, *arguments), [[np.log(1 / 4), 0.0]])
     # The same as in test_gradient_is_posterior_minus_prior.
     self.assertAllClose(
@@ -173,18 +171,14 @@ class PerTokenLogLikelihoodTest(tf.test.TestCase):
     token_log_probs = -rng.exponential(size=[5, 3, 1]).astype(np.float32)
     mask = np.ones([5, 1], np.float32)
     self.assertAllClose(
-      marginal_likelihood.per_token_log_likelihood(
-        scores, token_log_probs, mask
-      )[:, 0],
-      marginal_likelihood.marginal_log_likelihood(
-        scores, token_log_probs, mask
-      ),
+      objectives.per_token_log_likelihood(scores, token_log_probs, mask)[:, 0],
+      objectives.marginal_log_likelihood(scores, token_log_probs, mask),
     )
 
 
 class QueryLogLikelihoodTest(tf.test.TestCase):
   def test_multiplies_the_masked_tokens(self):
-    actual = marginal_likelihood.query_log_likelihood(
+    actual = objectives.query_log_likelihood(
       _log([[[1 / 2, 1 / 4, 0.9], [1 / 3, 1 / 5, 0.9]]]),
       tf.constant([[1.0, 1.0, 0.0]]),
     )

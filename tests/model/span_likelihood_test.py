@@ -1,4 +1,4 @@
-"""Tests for realm_tf.model.span_likelihood."""
+"""Tests for realm_tf.model.objectives."""
 
 import functools
 
@@ -6,13 +6,13 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.model import span_likelihood
+from realm_tf.model import objectives
 
 _INF = np.inf
 # One definition over two sets: the spans of all read blocks, and all blocks.
 _FUNCTIONS = (
-  ('spans', span_likelihood.span_log_likelihood),
-  ('early_update', span_likelihood.early_update_log_likelihood),
+  ('spans', objectives.positive_log_likelihood),
+  ('early_update', objectives.positive_log_likelihood),
 )
 
 
@@ -97,8 +97,8 @@ class NullSpansTest(tf.test.TestCase):
     null = tf.constant(np.log([[3.0, 4.0]] * 2), tf.float32)
     with tf.GradientTape() as tape:
       tape.watch([spans, null])
-      found = span_likelihood.span_log_likelihood(
-        *span_likelihood.with_null_spans(
+      found = objectives.positive_log_likelihood(
+        *objectives.with_null_spans(
           spans,
           null,
           tf.constant([[False, True], [False, False]]),

@@ -19,7 +19,6 @@ from realm_tf.run import versions
 from realm_tf.text import character_table
 from realm_tf.text import tokenizer_files
 from realm_tf.training import job
-from realm_tf.training import tagger_trainer
 from realm_tf.training import taggers
 from tests import fakes
 from tests import tiny
@@ -65,7 +64,7 @@ class BertTaggerTest(absltest.TestCase):
     with open(cls.vocab_file, 'w') as file:
       file.write('\n'.join(cls.tokenizer.vocabulary) + '\n')
     cls.directory = os.path.join(folder, 'tagger')
-    tagger_trainer.run(
+    taggers.run(
       _config(), _sentences(), job.Job(cls.directory), vocab_file=cls.vocab_file
     )
 
@@ -75,20 +74,20 @@ class BertTaggerTest(absltest.TestCase):
     directory = self.create_tempdir().full_path + '/tagger'
 
     def run(resume=False):
-      tagger_trainer.run(
+      taggers.run(
         config,
         _sentences(),
         job.Job(directory, resume=resume),
         vocab_file=self.vocab_file,
       )
 
-    batches = tagger_trainer.batches
+    batches = taggers.batches
 
     def killed(*args, **options):
       yield from itertools.islice(batches(*args, **options), 33)
       raise KeyboardInterrupt
 
-    with mock.patch.object(tagger_trainer, 'batches', killed):
+    with mock.patch.object(taggers, 'batches', killed):
       self.assertRaises(KeyboardInterrupt, run)
     with self.assertRaisesRegex(errors.UserError, '--resume'):
       run()
@@ -103,7 +102,7 @@ class BertTaggerTest(absltest.TestCase):
       np.testing.assert_allclose(one[name], value, rtol=1e-5, atol=1e-6)
 
   def test_learns_names_and_scores_them_by_entity(self):
-    scores = tagger_trainer.evaluate(self.directory, _sentences())
+    scores = taggers.evaluate(self.directory, _sentences())
     self.assertSequenceAlmostEqual(scores, [100.0] * 3)
     self.assertTrue(os.path.exists(self.directory + '/metrics.json'))
 
@@ -127,7 +126,7 @@ class BertTaggerTest(absltest.TestCase):
     tokenizer = fakes.tokenizer('the saw rose Rose')
     tokenizer_files.write(folder, tokenizer.vocabulary, cased)
     words = itertools.permutations(['the', 'saw', 'rose', 'Rose'])
-    tagger_trainer.run(
+    taggers.run(
       _config(),
       [*map(_sentence, words)],
       job.Job(folder + '/tagger'),
@@ -185,9 +184,7 @@ class TokenLabelsTest(absltest.TestCase):
     sentences = [long, *_sentences()[:5]]
     names = taggers.label_names(sentences)
     one, two = (
-      next(
-        tagger_trainer.batches(sentences, tokenizer, names, experiment=config)
-      )
+      next(taggers.batches(sentences, tokenizer, names, experiment=config))
       for _ in range(2)
     )
     self.assertEqual(one['ids'].shape, (16, 8))

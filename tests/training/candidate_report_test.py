@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.candidate_report."""
+"""Tests for realm_tf.training.pretraining_run."""
 
 import types
 
@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.run import examples as examples_lib
-from realm_tf.training import candidate_report
+from realm_tf.training import pretraining_run
 from tests import fakes
 from tests import tiny
 
@@ -47,7 +47,7 @@ class CandidateReportTest(tf.test.TestCase, parameterized.TestCase):
 
   def _example(self, trainer):
     run_dir = self.create_tempdir().full_path
-    candidate_report.write(trainer, self.table, _WORDS, run_dir=run_dir)
+    pretraining_run.write_examples(trainer, self.table, _WORDS, run_dir=run_dir)
     (example,) = examples_lib.read(run_dir)
     return example
 

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.cloze_questions, by hand."""
+"""Tests for realm_tf.training.answer_labels, by hand."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions
 from realm_tf.data import held_out
-from realm_tf.training import cloze_questions
+from realm_tf.training import answer_labels
 from realm_tf.training import job
 from tests import fakes
 from tests import tiny
@@ -38,7 +38,7 @@ class ClozeQuestionsTest(absltest.TestCase):
     inputs = job.Inputs(
       config, directory, self.table, tiny.TOKENIZER, (0, 0), np.zeros(0)
     )
-    return cloze_questions.from_sentences(
+    return answer_labels.from_sentences(
       tiny.open_queries(directory, queries),
       inputs,
       fakes.FakeRetriever(_BLOCKS, [0.0] * 3),
