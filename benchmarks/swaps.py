@@ -29,7 +29,6 @@ from realm_tf.index import storage
 from realm_tf.model import realm_model
 from realm_tf.run import layout
 from realm_tf.run import versions
-from realm_tf.training import index_search
 from realm_tf.training import job
 from realm_tf.training import loop
 from realm_tf.training import optimizer
@@ -149,7 +148,7 @@ class _Training:
     model = realm_model.RealmModel(
       _CONFIG.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
     )
-    self._search = index_search.IndexSearch(inputs, self._run_dir)
+    self._search = pretraining_batches.IndexSearch(inputs, self._run_dir)
     self._trainer = pretraining_trainer.PretrainingTrainer(
       optimizer.create(_CONFIG.pretraining.optimizer),
       model,

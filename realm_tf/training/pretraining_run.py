@@ -20,7 +20,6 @@ from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.text import wordpiece
 from realm_tf.training import held_out_versions
-from realm_tf.training import index_search
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 from realm_tf.training import pretraining_batches
@@ -91,7 +90,7 @@ def _batches(
   """Yields batches found by `retriever`, or by the refresher's indexes."""
   index_step = None
   if not retriever:
-    index = index_search.IndexSearch(inputs, job.run_dir, share=share)
+    index = pretraining_batches.IndexSearch(inputs, job.run_dir, share=share)
     retriever = retriever_lib.Alternating(index, words) if words else index
     index_step = lambda: index.step
   batches = pretraining_batches.batches(

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.index_search, without threads."""
+"""Tests for realm_tf.training.pretraining_batches, without threads."""
 
 import concurrent.futures
 import os
@@ -18,8 +18,8 @@ from realm_tf.model import realm_model
 from realm_tf.retrieval import retriever
 from realm_tf.run import layout
 from realm_tf.run import versions
-from realm_tf.training import index_search
 from realm_tf.training import job
+from realm_tf.training import pretraining_batches
 from tests import tiny
 from tests.index import small
 
@@ -84,7 +84,7 @@ class IndexSearchTest(absltest.TestCase):
     inputs = job.Inputs(
       config, '', self.table, small.TOKENIZER, small.SPECIAL_IDS, None
     )
-    return index_search.IndexSearch(
+    return pretraining_batches.IndexSearch(
       inputs,
       self.run_dir,
       submit=_submit,
