@@ -47,18 +47,17 @@ def draw_seed() -> tf.Tensor:
   return tf.random.uniform([2], -limit, limit, tf.int32)
 
 
-def drop(values: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
+def drop(
+  values: tf.Tensor,
+  rate: float,
+  seed: tf.Tensor,
+  start: Optional[tf.Tensor] = None,
+) -> tf.Tensor:
   """Sets elements to 0 with probability `rate`; keeps the expectation.
 
-  The values are fewer than 2^31 floats of any shape. The seed is int32 [2].
+  The values are fewer than 2^31 floats of any shape. The seed is int32 [2]. For
+  a part of the values, `start` is its place in all of them.
   """
-  return drop_part(values, rate, seed, None)
-
-
-def drop_part(
-  values: tf.Tensor, rate: float, seed: tf.Tensor, start: Optional[tf.Tensor]
-) -> tf.Tensor:
-  """Drops the same as `drop` of all values; `start` is the part's place."""
   if not rate:
     return values
   bits = tf.reshape(_hash(tf.size(values), seed, start), tf.shape(values))

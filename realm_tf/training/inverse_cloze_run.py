@@ -15,7 +15,6 @@ from typing import Optional
 
 from absl import logging
 import numpy as np
-import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
@@ -25,11 +24,8 @@ from realm_tf.data import cloze_sentences
 from realm_tf.data import held_out
 from realm_tf.data import sampling
 from realm_tf.data import whole_blocks
-from realm_tf.model import objectives
 from realm_tf.model import realm_model
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.run import layout
-from realm_tf.run import metrics_log
 from realm_tf.training import answer_labels
 from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import job as job_lib
@@ -39,8 +35,6 @@ from realm_tf.training import loop
 _SENTENCE_WIDTH, _REST_WIDTH = 8, 16  # Of ICT.
 _QUESTION_WIDTH, _BODY_WIDTH = 16, 64
 _CHUNK = 1000  # Questions of one search.
-# Metric -> share of sentences that are cut out.
-_HELD_OUT = {'held_out_accuracy': 1.0, 'held_out_accuracy_left_in': 0.0}
 
 
 def run(
@@ -61,7 +55,7 @@ def run(
       no block answers a question.
   """
   config, own = inputs.config, inputs.config.inverse_cloze
-  share = job.share(own.batch_size)
+  job.share(own.batch_size)  # Checked before the run begins.
   count = job.strategy.num_replicas_in_sync
   part, size = own.batch_size // count, own.chunk_size
   if size and part % size:
@@ -87,14 +81,7 @@ def run(
       special_ids=inputs.special_ids,
     ),
   )
-  rows = held_out_rows(inputs) if share.count == 1 else np.zeros(0, np.int64)
-  metrics_log.cut(layout.held_out_file(job.run_dir), run_loop.step - 1)
-  _log_held_out(inputs, job, run_loop, rows)
-  batches = loop.prefetch(batches_of(share=run_loop.share))
-  run_loop.train(run_loop.num_steps, batches)
-  run_loop.publish()
-  _log_held_out(inputs, job, run_loop, rows)
-  run_loop.finish()
+  run_loop.run(loop.prefetch(batches_of(share=run_loop.share)))
 
 
 def _batches_of(
@@ -124,82 +111,22 @@ def _batches_of(
   return functools.partial(question_batches, rows, block_ids, labels, config)
 
 
-def _log_held_out(
-  inputs: job_lib.Inputs,
-  job: job_lib.Job,
-  run_loop: loop.Loop,
-  rows: np.ndarray,
-) -> None:
-  if rows.size:
-    means = measure(inputs, run_loop.trainer, rows)
-    metrics_log.append_held_out(job.run_dir, run_loop.step, means)
-
-
-def held_out_rows(inputs: job_lib.Inputs) -> np.ndarray:
-  """Returns the held-out blocks to measure, int64 [n], ascending."""
-  config = inputs.config
-  is_held_out = held_out.blocks(inputs.table, config.held_out.share)
-  return held_out.choose(is_held_out, config.held_out.num_queries, config.seed)
-
-
-def measure(
-  inputs: job_lib.Inputs,
-  trainer: inverse_cloze_trainer.InverseClozeTrainer,
-  blocks: np.ndarray,
-) -> dict[str, float]:
-  """Returns the mean accuracy over at least one block, by the metric's name.
-
-  Each sentence is once cut out of its block and once left in. A model that only
-  compares words succeeds in the second case alone (Lee et al. 2019, Section 4).
-  """
-  config = inputs.config
-  size = min(config.inverse_cloze.batch_size, len(blocks))
-  embed = tf.function(lambda batch: trainer.embed(batch, training=False))
-  result = {}
-  for name, rate in _HELD_OUT.items():
-    how = dataclasses.replace(
-      config.inverse_cloze,
-      batch_size=size,
-      chunk_size=0,
-      remove_rate=rate,
-      query_drop_rate=0.0,
-      query_noise_rate=0.0,
-    )
-    batches = sentence_batches(
-      inputs.table,
-      inputs.ordinary_ids,
-      dataclasses.replace(config, inverse_cloze=how),
-      rows=blocks,
-    )
-    right = [
-      objectives.in_batch_accuracy(*embed(batch)).numpy()
-      for batch in itertools.islice(batches, len(blocks) // size)
-    ]
-    result[name] = float(np.mean(right))
-  return result
-
-
 def sentence_batches(
   table: block_table.BlockTable,
   ordinary_ids: np.ndarray,
   experiment: config_lib.ExperimentConfig,
   *,
   share: sampling.Share = sampling.WHOLE,
-  rows: Optional[np.ndarray] = None,
 ) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches, functions of seed and step.
 
   Section 4 of Lee et al. 2019: the query is a random sentence of a block. 90 %
   of the queries are cut out of their block, so that the model must match
   meaning; the others teach that equal words matter. A block's only sentence
-  stays. Sentences come from the embedded part of a block.
-
-  Args:
-    rows: Blocks to use, int64 [n]; by default all that are not held out.
+  stays. Sentences come from the embedded part of a block that is not held out.
   """
   config = experiment.inverse_cloze
-  if rows is None:
-    rows = held_out.others(held_out.blocks(table, experiment.held_out.share))
+  rows = held_out.others(held_out.blocks(table, experiment.held_out.share))
   sampler = sampling.Sampler(len(rows), config.batch_size, experiment.seed)
   own = share.rows(config.batch_size)
   for step in itertools.count(share.first_step):

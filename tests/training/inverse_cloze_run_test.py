@@ -2,11 +2,9 @@
 
 import os
 import types
-from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
-import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
@@ -15,9 +13,6 @@ from realm_tf.run import layout
 from realm_tf.training import inverse_cloze_run
 from realm_tf.training import job
 from tests import tiny
-
-_WORDS = tf.eye(tiny.TOKENIZER.vocab_size)
-_FULL_STOP = tiny.TOKENIZER.tokenize('.').ids[0]
 
 
 def _config(**changes):
@@ -59,15 +54,6 @@ class InverseClozeRunTest(absltest.TestCase):
     self.assertLen(losses, 4)
     self.assertNotAlmostEqual(losses[0], losses[3], 3)
 
-  def test_held_out_articles_are_measured_before_and_after(self):
-    config = _config(batch_size=2, remove_rate=0.0)
-    run_dir = self._run('run', tiny.changed(config, held_out={'share': 0.7}))
-    before, after = tiny.read_rows(layout.held_out_file(run_dir))
-    self.assertEqual((before['step'], after['step']), (0, 4))
-    for measured in (before, after):
-      self.assertBetween(measured['held_out_accuracy'], 0, 1)
-      self.assertBetween(measured['held_out_accuracy_left_in'], 0, 1)
-
   def test_learns_from_questions_with_and_without_chunks(self):
     table = block_table.BlockTable.open(self.corpus_dir)
     ids = range(table.num_blocks)
@@ -101,34 +87,6 @@ class InverseClozeRunTest(absltest.TestCase):
       _config(batch_size=8, chunk_size=3)
     with self.assertRaisesRegex(ValueError, 'chunk_size=-1'):
       _config(batch_size=8, chunk_size=-1)
-
-
-def _embed(batch, training):
-  """Counts the words of a text: common words of two texts give the score."""
-  assert not training
-  counted = (
-    tf.reduce_sum(tf.gather(_WORDS, batch[name]), axis=1)
-    * tf.constant(np.arange(_WORDS.shape[0]) > _FULL_STOP, tf.float32)
-    for name in ('query_ids', 'body_ids')
-  )
-  return tuple(counted)
-
-
-class HeldOutClozeTest(absltest.TestCase):
-  def test_words_find_the_block_with_the_sentence_left_in(self):
-    inputs = mock.Mock(
-      spec=job.Inputs,
-      config=tiny.config(),
-      table=tiny.open_corpus(self.create_tempdir().full_path),
-      ordinary_ids=np.arange(5, 12, dtype=np.int32),
-    )
-    found = inverse_cloze_run.measure(
-      inputs, types.SimpleNamespace(embed=_embed), np.array([0, 1])
-    )
-    # 'a b. c d.' and 'e f. a c.': a block with its sentence left in has both
-    # words. With the sentence cut out, it has none, and the other at most one.
-    self.assertEqual(found['held_out_accuracy_left_in'], 1.0)
-    self.assertLess(found['held_out_accuracy'], 1.0)
 
 
 if __name__ == '__main__':
