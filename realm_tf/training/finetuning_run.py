@@ -80,7 +80,8 @@ def run(
     if choice.is_over:
       break
   choice.restore_best()
-  indexes.finish(run_loop.step)
+  if not config.finetuning.freeze_block_tower:
+    indexes.build(run_loop.step)
   if not exact_match:
     run_loop.publish()
   run_loop.finish()
@@ -247,8 +248,3 @@ class FinetuningIndex:
       yield self.at(min(step, last - 1)), min(last, (step // every + 1) * every)
       if run_loop.step >= last:
         return
-
-  def finish(self, step: int) -> None:
-    """Builds the last index, unless Embed_doc is frozen."""
-    if not self._config.freeze_block_tower:
-      self.build(step)

@@ -6,7 +6,6 @@ on its batches. So a user's mistake in the examples leaves no run directory.
 """
 
 from collections.abc import Sequence
-import contextlib
 import dataclasses
 import os
 from typing import Any, NamedTuple, Optional
@@ -106,10 +105,6 @@ class Job(NamedTuple):
     """Whether this process writes the run directory."""
     return strategies.worker(self.strategy) == 0
 
-  def scope(self) -> contextlib.AbstractContextManager[object]:
-    """Returns the scope in which models, optimizers, trainers are created."""
-    return self.strategy.scope()
-
   def share(self, batch_size: int) -> sampling.Share:
     """Returns this process's share; UserError if replicas get unequal parts."""
     number = self.strategy.num_replicas_in_sync
@@ -164,7 +159,7 @@ class Job(NamedTuple):
         `init_from` does not fit.
     """
     self.begin(inputs.config, inputs.vocab_file)
-    with self.scope():
+    with self.strategy.scope():
       model = realm_model.RealmModel(
         inputs.config.model,
         parts,

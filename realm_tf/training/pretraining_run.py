@@ -116,7 +116,7 @@ def _batches(
 def _train(
   inputs: job_lib.Inputs,
   run_dir: str,
-  run_loop: loop.Loop[pretraining_trainer.PretrainingTrainer],
+  run_loop: loop.Loop,
   batches: Iterator[dict[str, Any]],
   held_out: Optional[held_out_versions.HeldOutVersions],
 ) -> None:

@@ -241,7 +241,7 @@ def run(
   if job.is_chief:
     with tf.io.gfile.GFile(layout.labels_file(job.run_dir), 'w') as file:
       file.write('\n'.join(names) + '\n')
-  with job.scope():
+  with job.strategy.scope():
     model = token_tagger.TokenTagger(bert, len(names))
     model.load(arrays)
   run_loop = loop.Loop(

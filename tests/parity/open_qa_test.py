@@ -67,7 +67,7 @@ class OpenQaTest(peer_outputs.PeerTestCase):
       ),
     )
 
-  def _batch(self) -> finetuning_trainer.Batch:
+  def _batch(self) -> dict[str, tf.Tensor]:
     labels = answer_labels.AnswerLabels(
       self.questions,
       self.loaded.table,

@@ -139,16 +139,6 @@ class FinetuningTrainerTest(tf.test.TestCase):
     self.assertAllClose(self.model.query, [math.log(3)])
     self.assertAllClose(self.model.spans, [[[0.0], [0.0]]])
 
-  def test_the_other_term_still_learns(self):
-    logs = _train(self.model, _batch(is_answer=(False, False)))
-    self.assertAllClose(logs['loss'], -math.log(3 / 4))
-    self.assertAllClose(self.model.spans, [[[0.0], [0.0]]])
-
-  def test_padding_does_not_count(self):
-    found = np.array([[True, False]])
-    logs = _train(self.model, _batch(is_compared=found))
-    self.assertAllClose(logs['early_update_log_likelihood'], 0.0)
-
   def test_a_block_with_an_unknown_label_is_in_no_sum(self):
     # Three blocks, f = [log 3, 0, log 5]; the last block is left out. So p(z|x)
     # is 3/4 and 1/4. All blocks are read; span scores are [log 2, 0] in the

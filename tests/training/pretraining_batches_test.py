@@ -4,6 +4,7 @@ import itertools
 import types
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
@@ -27,7 +28,7 @@ def _config(**changes):
   return tiny.config(pretraining=changes)
 
 
-class PretrainingBatchesTest(absltest.TestCase):
+class PretrainingBatchesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     directory = self.create_tempdir().full_path
@@ -117,34 +118,23 @@ class PretrainingBatchesTest(absltest.TestCase):
       lacking = [b for b in others if b not in having]
       self.assertEqual(ids.tolist(), [*having, *lacking][:2])
 
-  def test_queries_with_recurring_spans_are_used_before_others(self):
-    config = _config(
-      batch_size=2,
-      num_candidates=1,
-      candidates='recurring_span',
-      oversampling=3,
-    )
-    batches = self._take(10, config)
-    recurs = []
+  @parameterized.parameters(
+    dict(num_candidates=1, candidates='recurring_span'),  # Any other block.
+    dict(num_candidates=2),  # Block 0, or block 1 for a query of block 0.
+  )
+  def test_oversampling_prefers_queries_whose_candidates_have_the_span(
+    self, **changes
+  ):
+    is_good = self._recurs if 'candidates' in changes else self._helped
+    batches = self._take(10, _config(batch_size=2, oversampling=3, **changes))
+    good = []
     for seen, batch in zip(self.searched, batches, strict=True):
-      recurs.append([self._recurs(ids) for ids in seen])
-      used = [self._recurs(ids) for ids in batch['query_ids']]
-      self.assertLen(seen, 6)
-      self.assertLen(used, 2)
-      self.assertEqual(sum(used), min(2, sum(recurs[-1])))
+      good.append([is_good(ids) for ids in seen])
+      used = [is_good(ids) for ids in batch['query_ids']]
+      self.assertEqual((len(seen), len(used)), (6, 2))
+      self.assertEqual(sum(used), min(2, sum(good[-1])))
     # The first two queries would have been a different choice.
-    self.assertTrue(any(not all(row[:2]) and sum(row) >= 2 for row in recurs))
-
-  def test_oversampling_prefers_queries_whose_candidates_have_the_span(self):
-    config = _config(batch_size=2, num_candidates=2, oversampling=3)
-    batches = self._take(10, config)
-    helped = []
-    for seen, batch in zip(self.searched, batches, strict=True):
-      # One real candidate: block 0, or block 1 for the query cut from block 0.
-      helped.append([self._helped(ids) for ids in seen])
-      used = [self._helped(ids) for ids in batch['query_ids']]
-      self.assertEqual(sum(used), min(2, sum(helped[-1])))
-    self.assertTrue(any(not all(row[:2]) and sum(row) >= 2 for row in helped))
+    self.assertTrue(any(not all(row[:2]) and sum(row) >= 2 for row in good))
 
   def test_each_batch_has_the_age_of_its_index(self):
     batches = self._take(3, _config(), first_step=499)
