@@ -26,7 +26,7 @@ from realm_tf.qa import loading
 from realm_tf.qa import validation
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retrievers
-from realm_tf.training import answer_labels
+from realm_tf.training import cloze_questions
 from realm_tf.training import finetuning_run
 
 _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
@@ -52,7 +52,7 @@ def _questions(inputs):
   queries = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   queries.fit_corpus(inputs.table)
   words = bm25.over_table(inputs.table)
-  return asked + answer_labels.from_sentences(
+  return asked + cloze_questions.from_sentences(
     queries, inputs, words, len(asked)
   )
 

@@ -1,7 +1,7 @@
-"""Questions of training: tokenized, made of sentences, and their labels.
+"""Labels the blocks of each question: which blocks hold an answer, and where.
 
-Labels say which blocks hold an answer, and where. A cache keeps them, because
-the next search of a question finds mostly the same blocks.
+A cache keeps the labels, because the next search of a question finds mostly the
+same blocks.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,7 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import answer_spans
 from realm_tf.data import article_lookup
 from realm_tf.data import block_table
-from realm_tf.data import held_out
-from realm_tf.data import masking
-from realm_tf.data import query_table
 from realm_tf.data import sampling
-from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retriever
 from realm_tf.text import answers as answers_lib
 from realm_tf.text import sentencepieces
@@ -27,10 +23,6 @@ from realm_tf.text import wordpiece
 from realm_tf.training import job
 
 _MAX_KNOWN = 100_000_000  # Cached labels, of 5 bytes each.
-_BLANK = 'what'  # Replaces a name, as in most questions.
-_SENTENCES = 512  # Masked at once.
-_DEPTH = 20  # Blocks that may hold the name.
-_MOST_TOKENS, _LONGEST_SPAN = 512, 10  # Limits of `query_table`.
 
 Tokenizer = wordpiece.WordpieceTokenizer | sentencepieces.SentencepieceTokenizer
 
@@ -249,75 +241,3 @@ def of_questions(
     needs_gold=config.supervision == 'gold',
   )
   return AnswerLabels(tokenized, inputs.table, inputs.tokenizer, config=config)
-
-
-def from_sentences(
-  queries: query_table.QueryTable,
-  inputs: job.Inputs,
-  search: retriever.Retriever,
-  num_others: int = 0,
-) -> list[questions_lib.Question]:
-  """Returns at most one question for each sentence, in random order.
-
-  A blank replaces a random span of the sentence, the answer, if one of the
-  first blocks that `search` finds for the rest has the span; the sentence's own
-  block does not count. So the reader learns to find answers without real
-  questions: recurring span selection (Ram et al. 2021,
-  https://arxiv.org/abs/2101.00438), across blocks. Sentences of held-out
-  articles (`held_out.share`) give no question. A job gets as many as its steps
-  read, or all: 57,000 sentences take 40 s. Next to other questions they are
-  `sentence_share` of all.
-
-  Args:
-    queries: X, after `fit_corpus`.
-    num_others: Number of the other questions.
-
-  Raises:
-    UserError: No sentence gives a question.
-  """
-  config, tokenizer = inputs.config, inputs.tokenizer
-  rows = held_out.others(
-    held_out.queries(queries, inputs.table, config.held_out.share)
-  )
-  rng = sampling.step_rng(config.seed, 0)
-  rng.shuffle(rows)
-  most = config.finetuning.optimizer.num_steps * config.finetuning.batch_size
-  if num_others:
-    part = config.finetuning.sentence_share
-    most = min(most, round(num_others * part / (1 - part)))
-  how = masking.Masking(
-    'salient', _MOST_TOKENS, _LONGEST_SPAN, tokenizer.mask_id
-  )
-  made: list[questions_lib.Question] = []
-  for start in range(0, len(rows), _SENTENCES):
-    if len(made) >= most:
-      break
-    chunk = rows[start : start + _SENTENCES]
-    masked = masking.mask_batch(queries, chunk, how, rng)
-    hits = search.retrieve(
-      retriever.masked(masked['query_ids'], tokenizer),
-      _DEPTH + candidates.SPARE_HITS,
-    )
-    found, has_span = candidates.find_spans(
-      hits.block_ids, masked, inputs.table, _DEPTH
-    )
-    for i in np.flatnonzero(has_span.any(axis=1)):
-      text = queries.query(chunk[i]).text
-      tokens = tokenizer.tokenize(text)
-      positions = masked['masked_positions'][i, masked['token_mask'][i] > 0]
-      first, last = tokens.starts[positions[0]], tokens.ends[positions[-1]]
-      gold = found[i, has_span[i].argmax()]
-      made.append(
-        questions_lib.Question(
-          f'{text[:first]}{_BLANK}{text[last:]}',
-          (text[first:last],),
-          question_id=f'cloze-{chunk[i]}',
-          gold_id=inputs.table.article_ids([gold])[0],
-        )
-      )
-  if not made and most:
-    raise errors.UserError(
-      'A block must have a name that a sentence of another block has. Found '
-      f'none for {len(rows)} sentences. Use a larger corpus.'
-    )
-  return made[:most] if num_others else made

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.answer_labels."""
+"""Tests for realm_tf.training.answer_labels and cloze_questions."""
 
 import dataclasses
 from unittest import mock
@@ -13,6 +13,7 @@ from realm_tf.corpus import questions
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import held_out
 from realm_tf.training import answer_labels
+from realm_tf.training import cloze_questions
 from realm_tf.training import job
 from tests import fakes
 from tests import tiny
@@ -178,7 +179,7 @@ class ClozeQuestionsTest(absltest.TestCase):
     inputs = job.Inputs(
       config, directory, self.table, tiny.TOKENIZER, (0, 0), np.zeros(0)
     )
-    return answer_labels.from_sentences(
+    return cloze_questions.from_sentences(
       tiny.open_queries(directory, queries),
       inputs,
       fakes.FakeRetriever(_BLOCKS, [0.0] * 3),
