@@ -113,7 +113,7 @@ def batches(
     input_ids = sampling.end_rows(inputs, config.input_tokens, end_id)
     target_ids = sampling.end_rows(outputs, config.answer_tokens, end_id)
     input_ids = share.trim(input_ids, _WIDTH)
-    yield (share.take({'input_ids': input_ids, 'target_ids': target_ids}))
+    yield share.take({'input_ids': input_ids, 'target_ids': target_ids})
 
 
 class ClosedBookTrainer(step_trainer.StepTrainer):

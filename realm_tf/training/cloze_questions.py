@@ -5,6 +5,8 @@ selection (Ram et al. 2021, https://arxiv.org/abs/2101.00438). BM25 finds the
 block; in the paper, the span recurs within one passage.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from realm_tf import errors
@@ -44,7 +46,7 @@ def from_sentences(
   Raises:
     UserError: No sentence gives a question.
   """
-  config, tokenizer = inputs.config, inputs.tokenizer
+  config = inputs.config
   rows = held_out.others(
     held_out.queries(queries, inputs.table, config.held_out.share)
   )
@@ -54,39 +56,47 @@ def from_sentences(
   if num_others:
     part = config.finetuning.sentence_share
     most = min(most, round(num_others * part / (1 - part)))
-  how = masking.Masking(
-    'salient', _MOST_TOKENS, _LONGEST_SPAN, tokenizer.mask_id
-  )
   made: list[questions_lib.Question] = []
   for start in range(0, len(rows), _SENTENCES):
     if len(made) >= most:
       break
-    chunk = rows[start : start + _SENTENCES]
-    masked = masking.mask_batch(queries, chunk, how, rng)
-    hits = search.retrieve(
-      retriever.masked(masked['query_ids'], tokenizer),
-      _DEPTH + candidates.SPARE_HITS,
-    )
-    found, has_span = candidates.find_spans(
-      hits.block_ids, masked, inputs.table, _DEPTH
-    )
-    for i in np.flatnonzero(has_span.any(axis=1)):
-      text = queries.query(chunk[i]).text
-      tokens = tokenizer.tokenize(text)
-      positions = masked['masked_positions'][i, masked['token_mask'][i] > 0]
-      first, last = tokens.starts[positions[0]], tokens.ends[positions[-1]]
-      gold = found[i, has_span[i].argmax()]
-      made.append(
-        questions_lib.Question(
-          f'{text[:first]}{_BLANK}{text[last:]}',
-          (text[first:last],),
-          question_id=f'cloze-{chunk[i]}',
-          gold_id=inputs.table.article_ids([gold])[0],
-        )
-      )
+    made += _ask(queries, rows[start : start + _SENTENCES], inputs, search, rng)
   if not made and most:
     raise errors.UserError(
       'A block must have a name that a sentence of another block has. Found '
       f'none for {len(rows)} sentences. Use a larger corpus.'
     )
   return made[:most] if num_others else made
+
+
+def _ask(
+  queries: query_table.QueryTable,
+  rows: np.ndarray,
+  inputs: job.Inputs,
+  search: retriever.Retriever,
+  rng: np.random.Generator,
+) -> Iterator[questions_lib.Question]:
+  tokenizer = inputs.tokenizer
+  how = masking.Masking(
+    'salient', _MOST_TOKENS, _LONGEST_SPAN, tokenizer.mask_id
+  )
+  masked = masking.mask_batch(queries, rows, how, rng)
+  hits = search.retrieve(
+    retriever.masked(masked['query_ids'], tokenizer),
+    _DEPTH + candidates.SPARE_HITS,
+  )
+  found, has_span = candidates.find_spans(
+    hits.block_ids, masked, inputs.table, _DEPTH
+  )
+  for i in np.flatnonzero(has_span.any(axis=1)):
+    text = queries.query(rows[i]).text
+    tokens = tokenizer.tokenize(text)
+    positions = masked['masked_positions'][i, masked['token_mask'][i] > 0]
+    start, end = tokens.starts[positions[0]], tokens.ends[positions[-1]]
+    gold = found[i, has_span[i].argmax()]
+    yield questions_lib.Question(
+      f'{text[:start]}{_BLANK}{text[end:]}',
+      (text[start:end],),
+      question_id=f'cloze-{rows[i]}',
+      gold_id=inputs.table.article_ids([gold])[0],
+    )

@@ -24,7 +24,6 @@ from realm_tf.run import metrics_log
 from realm_tf.run import versions
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_trainer
-from realm_tf.training import job
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 
@@ -59,9 +58,7 @@ def run(
   labels = answer_labels.of_questions(questions, inputs, config.finetuning)
   keep = (path_scorer.PREFIX,) if retriever else ()  # For a path retriever.
   model = job.create_model(inputs, _PARTS, keep=keep)
-  indexes = FinetuningIndex(
-    inputs, model, job.run_dir, init_from=job.init_from.model_dir
-  )
+  indexes = FinetuningIndex(inputs, model, job)
   run_loop = loop.Loop(
     job,
     config.finetuning,
@@ -192,19 +189,15 @@ class ModelChoice:
 class FinetuningIndex:
   """Builds and loads index versions; at first, of the first parameters.
 
-  Must be created before a checkpoint is read.
-
-  Args:
-    init_from: Model directory; the first build reuses embeddings of its index.
+  Must be created before a checkpoint is read. The first build reuses embeddings
+  of the index of `job.init_from`.
   """
 
   def __init__(
     self,
-    inputs: job.Inputs,
+    inputs: job_lib.Inputs,
     model: realm_model.RealmModel,
-    run_dir: str,
-    *,
-    init_from: Optional[str] = None,
+    job: job_lib.Job,
   ):
     self._config = inputs.config.finetuning
     self._builder = index_builder.IndexBuilder(
@@ -214,7 +207,8 @@ class FinetuningIndex:
       inputs.tokenizer.mask_id,
       model,
     )
-    self._root = layout.index_root(run_dir)
+    self._root = layout.index_root(job.run_dir)
+    init_from = job.init_from.model_dir
     base = init_from and model_files.open_model(init_from).newest_index
     self._base = base.path if base else None
     self.build(0)

@@ -2,6 +2,11 @@
 
 A path is a seed block, or a seed and a block that the seed links to.
 Embed_input and the path scorer learn from all paths that end at an answer.
+
+A batch has B questions, F seeds, and M links of each seed: wordpieces
+'question_ids', int32 [B, Lq]; 'block_embeddings', float32 [B, F, 1 + M, D];
+paths that end at an answer, 'has_answer', and paths that count, 'is_compared',
+bool [B, F, 1 + M].
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -54,11 +59,7 @@ def batches(
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
 ) -> Iterator[dict[str, np.ndarray]]:
-  """Yields endless batches of B questions, F seeds, and M links of each seed.
-
-  Wordpieces 'question_ids', int32 [B, Lq]; 'block_embeddings', float32 [B, F,
-  1 + M, D]; paths that end at an answer, 'has_answer', and paths that count,
-  'is_compared', bool [B, F, 1 + M].
+  """Yields endless batches.
 
   Args:
     embed: Embeds wordpieces with the current parameters.
@@ -170,9 +171,7 @@ def run(
   labels = answer_labels.of_questions(questions, inputs, config.finetuning)
   parts = [realm_model.EMBEDDER, realm_model.PATH]
   model = job.create_model(inputs, parts, keep=realm_model.READER_PREFIXES)
-  index = finetuning_run.FinetuningIndex(
-    inputs, model, job.run_dir, init_from=job.init_from.model_dir
-  ).at(0)
+  index = finetuning_run.FinetuningIndex(inputs, model, job).at(0)
   run_loop = loop.Loop(
     job,
     config.path,

@@ -64,9 +64,7 @@ def batches(
 ) -> Iterator[dict[str, Any]]:
   """Yields endless batches; calls `retriever` once a step.
 
-  Args:
-    index_step: Returns the step of the index that `retriever` searched last;
-      adds 'index_age_steps' to the batches.
+  `index_step` returns the step of the index that it searched last.
   """
   config = experiment.pretraining
   how = masking.of_config(experiment, tokenizer.mask_id)
@@ -103,7 +101,7 @@ def batches(
     )
     # A resumed trainer may be at an earlier step than the index.
     age = {'index_age_steps': max(0, step - index_step())} if index_step else {}
-    yield ({**batch, **blocks, **age})
+    yield {**batch, **blocks, **age}
 
 
 def choose(

@@ -298,7 +298,7 @@ def batches(
     label_ids = sampling.pad_rows(
       [labels[row] for row in rows], ids.shape[1], NO_LABEL
     )
-    yield (share.take({'ids': ids, 'label_ids': label_ids}))
+    yield share.take({'ids': ids, 'label_ids': label_ids})
 
 
 class TaggerTrainer(step_trainer.StepTrainer):

@@ -181,12 +181,6 @@ class ModelChoiceTest(absltest.TestCase):
     self.assertEqual(run_loop.model.weight.numpy(), 4.0)
     self.assertEqual(self._rows()[1], {'step': 4, 'exact_match': 7.0})
 
-  def test_the_last_may_be_the_best(self):
-    run_loop, choice = self._run({2: 1.0, 4: 2.0, 6: 3.0, 8: 4.0, 10: 5.0})
-    self.assertEqual(choice.best_step, 10)
-    choice.restore_best()
-    self.assertEqual(run_loop.model.weight.numpy(), 10.0)
-
   def test_stops_after_patience_measurements_without_improvement(self):
     scores = {2: 5.0, 4: 7.0, 6: 6.0, 8: 7.0, 10: 9.0}
     run_loop, choice = self._run(scores, patience=2)

@@ -61,12 +61,6 @@ class LoadParamsTest(tf.test.TestCase):
       sorted(n for n in arrays if n.startswith(realm_model.READER_PREFIXES)),
     )
 
-  def test_without_a_directory_nothing_is_loaded(self):
-    model = self._model(realm_model.EMBEDDER)
-    before = weights.values(model.variables)
-    self.assertEmpty(self._load(model))
-    self._assert_from(model, '', before)
-
   def test_init_from_must_have_parameters_and_the_same_vocabulary(self):
     model = self._model(realm_model.EMBEDDER)
     path, _ = self._publish('good', realm_model.EMBEDDER)
