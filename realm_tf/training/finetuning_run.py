@@ -189,6 +189,10 @@ class ModelChoice:
 class FinetuningIndex:
   """Builds and loads index versions; at first, of the first parameters.
 
+  With a frozen Embed_doc (Guu et al. 2020, Section 3.3) one index suffices.
+  Else the run builds an index every `refresh_every_steps` and at the end. It
+  does so between two steps, so that runs are reproducible.
+
   Must be created before a checkpoint is read. The first build reuses embeddings
   of the index of `job.init_from`.
   """

@@ -1,6 +1,6 @@
-"""Publishes a run's parameters, with the untrained weights of --init_from.
+"""Publishes parameters: a run's, and the average of two models.
 
-ICT, for one, trains only the embedders (Section 3.4) and publishes the reader
+A run's come with the untrained weights of --init_from. ICT, for one, trains only the embedders (Section 3.4) and publishes the reader
 of --init_from unchanged. untrained.safetensors keeps that reader from the run's
 start, so a resumed run publishes the same one.
 """
@@ -102,6 +102,11 @@ def write_average(
   model_dir: str, before_dir: str, weight: float, *, output_dir: str
 ) -> versions.Version:
   """Writes a new model directory with the step and reader of `model_dir`.
+
+  Training on one kind of query makes an encoder forget others: sentences have
+  no "when" and no "where". The average of embedders, (1 - w) before + w after,
+  keeps the knowledge of both (Wortsman et al. 2022, Robust fine-tuning of
+  zero-shot models, Section 2).
 
   Raises:
     UserError: A directory is no model directory or has no embedders, the

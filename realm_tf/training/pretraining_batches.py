@@ -218,6 +218,8 @@ class _Loaded(NamedTuple):
 class IndexSearch:
   """Searches the newest index with that index's own parameters.
 
+  So query and block embeddings fit each other.
+
   One of two slots is in use while the next version's parameters load into the
   other. Slot and searcher are swapped together between two batches, at no cost.
 

@@ -1,4 +1,7 @@
-"""Runs REALM pre-training next to a refresher on the same run directory."""
+"""Runs REALM pre-training next to a refresher on the same run directory.
+
+Publishes parameters for it, and examples: queries with their candidates.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Optional

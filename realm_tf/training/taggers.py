@@ -1,4 +1,8 @@
-"""Opens a tagger of salient spans by the value of --tagger."""
+"""Taggers of salient spans by --tagger, and the BERT among them (Section 3.4).
+
+The BERT of bin.train_tagger labels the wordpieces that begin a word, with the
+IOB2 labels of CoNLL-2003.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 import dataclasses
