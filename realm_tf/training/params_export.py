@@ -1,8 +1,9 @@
 """Publishes parameters: a run's, and the average of two models.
 
-A run's come with the untrained weights of --init_from. ICT, for one, trains only the embedders (Section 3.4) and publishes the reader
-of --init_from unchanged. untrained.safetensors keeps that reader from the run's
-start, so a resumed run publishes the same one.
+A run's come with the untrained weights of --init_from. ICT, for one, trains
+only the embedders (Section 3.4) and publishes the reader of --init_from
+unchanged. untrained.safetensors keeps that reader from the run's start, so a
+resumed run publishes the same one.
 """
 
 from collections.abc import Mapping
