@@ -51,8 +51,8 @@ def _batch(size: int) -> dict[str, np.ndarray]:
 
 def _trainer(batch_size: int, chunk_size: int):
   from realm_tf.model import realm_model
+  from realm_tf.training import inverse_cloze_trainer
   from realm_tf.training import optimizer as optimizer_lib
-  from realm_tf.training.inverse_cloze import inverse_cloze_trainer
 
   config = config_lib.ModelConfig(embedder_bert=sizes.bert())
   trainer = inverse_cloze_trainer.InverseClozeTrainer(

@@ -88,7 +88,7 @@ def _make_step(what: str, size: str, dtype: str):
 
   from realm_tf.model import realm_model
   from realm_tf.training import optimizer
-  from realm_tf.training.pretraining import pretraining_trainer
+  from realm_tf.training import pretraining_trainer
 
   class Reader(pretraining_trainer.PretrainingTrainer):
     """A trainer without towers: all retrieval scores are equal."""

@@ -29,12 +29,11 @@ from realm_tf.index import storage
 from realm_tf.model import realm_model
 from realm_tf.run import layout
 from realm_tf.run import versions
+from realm_tf.training import job
 from realm_tf.training import loop
 from realm_tf.training import optimizer
-from realm_tf.training import runs
-from realm_tf.training.pretraining import index_search
-from realm_tf.training.pretraining import pretraining_batches
-from realm_tf.training.pretraining import pretraining_trainer
+from realm_tf.training import pretraining_batches
+from realm_tf.training import pretraining_trainer
 from tests import fakes
 
 _NUM_BLOCKS = flags.DEFINE_integer('num_blocks', 1_000_000, 'Blocks, N.')
@@ -143,30 +142,27 @@ class _Training:
     os.makedirs(self._run_dir)
     table = _RandomTable(_NUM_BLOCKS.value)
     tokenizer = fakes.tokenizer(' '.join(f'w{i}' for i in _ORDINARY_IDS))
-    inputs = runs.Inputs(
+    inputs = job.Inputs(
       _CONFIG, '', table, tokenizer, tokenizer.special_ids, _ORDINARY_IDS
     )
     model = realm_model.RealmModel(
       _CONFIG.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
     )
-    self._search = index_search.IndexSearch(inputs, self._run_dir)
+    self._search = pretraining_batches.IndexSearch(inputs, self._run_dir)
     self._trainer = pretraining_trainer.PretrainingTrainer(
       optimizer.create(_CONFIG.pretraining.optimizer),
       model,
       _CONFIG,
       special_ids=tokenizer.special_ids,
-      age=index_search.IndexAge(self._run_dir),
     )
     self._batches = loop.prefetch(
-      pretraining_batches.with_index_step(
-        pretraining_batches.batches(
-          _write_queries(os.path.join(directory, 'queries'), table),
-          table,
-          self._search,
-          tokenizer=tokenizer,
-          experiment=_CONFIG,
-        ),
+      pretraining_batches.batches(
+        _write_queries(os.path.join(directory, 'queries'), table),
+        table,
         self._search,
+        tokenizer=tokenizer,
+        experiment=_CONFIG,
+        index_step=lambda: self._search.step,
       )
     )
     self._index = _make_index(os.path.join(directory, 'made'), model)

@@ -12,7 +12,7 @@ from . import path_flags
 
 from absl import flags
 
-from realm_tf.training.pretraining import weight_average
+from realm_tf.training import params_export
 
 _MODEL_DIR = path_flags.existing(
   'model_dir', 'Model directory after training.', required=True
@@ -27,7 +27,7 @@ _OUTPUT_DIR = path_flags.new('output_dir', 'New model directory to write.')
 
 
 def main(_):
-  version = weight_average.write(
+  version = params_export.write_average(
     _MODEL_DIR.value,
     _BEFORE_DIR.value,
     _WEIGHT.value,

@@ -26,9 +26,8 @@ from realm_tf.qa import loading
 from realm_tf.qa import validation
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retrievers
-from realm_tf.training import runs
-from realm_tf.training.finetuning import cloze_questions
-from realm_tf.training.finetuning import finetuning_run
+from realm_tf.training import cloze_questions
+from realm_tf.training import finetuning_run
 
 _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 _RETRIEVER = corpus_flags.define_retriever()
@@ -88,9 +87,7 @@ def _retriever(inputs):
 
 def main(_):
   job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
-  inputs = runs.open_inputs(
-    config_flags.config(), corpus_flags.CORPUS_DIR.value
-  )
+  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
   questions = _questions(inputs)
   retriever = _retriever(inputs)
   finetuning_run.run(

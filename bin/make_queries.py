@@ -18,7 +18,7 @@ from absl import flags
 from realm_tf.corpus import sources
 from realm_tf.data import query_building
 from realm_tf.data import query_table
-from realm_tf.training.tagger import taggers
+from realm_tf.training import taggers
 
 flags.mark_flag_as_required('input')
 article_flags.define_format(article_flags.TAGGED)

@@ -16,8 +16,7 @@ from absl import flags
 from realm_tf.config import names
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
-from realm_tf.training import runs
-from realm_tf.training.pretraining import pretraining_run
+from realm_tf.training import pretraining_run
 
 _QUERIES_DIR = path_flags.existing(
   'queries_dir', 'Queries, from bin.make_queries.', required=True
@@ -42,9 +41,7 @@ def _retrievers(inputs):
 
 def main(_):
   job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
-  inputs = runs.open_inputs(
-    config_flags.config(), corpus_flags.CORPUS_DIR.value
-  )
+  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
   instead, words = _retrievers(inputs)
   pretraining_run.run(
     inputs,

@@ -26,7 +26,7 @@ from realm_tf.data import surveying
 from realm_tf.model import realm_model
 from realm_tf.model import speed
 from realm_tf.run import json_files
-from realm_tf.training.tagger import taggers
+from realm_tf.training import taggers
 
 flags.mark_flag_as_required('input')
 article_flags.define_format()

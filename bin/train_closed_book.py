@@ -20,8 +20,7 @@ from . import question_flags
 from . import training_flags
 
 from realm_tf.data import query_table
-from realm_tf.training import runs
-from realm_tf.training.rivals import closed_book_trainer
+from realm_tf.training import closed_book_trainer
 
 _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 _QUERIES_DIR = question_flags.define_queries_dir()
@@ -33,9 +32,7 @@ def main(_):
     examples = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   else:
     examples = question_flags.read()
-  inputs = runs.open_inputs(
-    config_flags.config(), corpus_flags.CORPUS_DIR.value
-  )
+  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
   closed_book_trainer.run(inputs, examples, job)
 
 

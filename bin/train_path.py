@@ -22,8 +22,7 @@ from absl import flags
 
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
-from realm_tf.training import runs
-from realm_tf.training.rivals import path_trainer
+from realm_tf.training import path_trainer
 
 _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 flags.mark_flags_as_required(['questions', 'init_from'])
@@ -32,9 +31,7 @@ flags.mark_flags_as_required(['questions', 'init_from'])
 def main(_):
   job = training_flags.job(_RUN_DIR.value)
   questions = question_flags.read()
-  inputs = runs.open_inputs(
-    config_flags.config(), corpus_flags.CORPUS_DIR.value
-  )
+  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
   linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
   words = bm25.over_table(inputs.table)
   path_trainer.run(inputs, questions, job, linked=linked, words=words)

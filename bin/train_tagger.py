@@ -13,7 +13,7 @@ from . import path_flags
 from . import training_flags
 
 from realm_tf.corpus import conll
-from realm_tf.training.tagger import tagger_trainer
+from realm_tf.training import taggers
 
 _TRAIN = path_flags.existing(
   'train', 'CoNLL files to train on.', required=True, many=True
@@ -34,11 +34,9 @@ def main(_):
   if _DEV.value:
     dev = conll.read(_DEV.value)  # Reports a mistake before training.
   job = training_flags.job(_OUTPUT_DIR.value)
-  tagger_trainer.run(
-    config_flags.config(), train, job, vocab_file=_VOCAB_FILE.value
-  )
+  taggers.run(config_flags.config(), train, job, vocab_file=_VOCAB_FILE.value)
   if dev:
-    scores = tagger_trainer.evaluate(_OUTPUT_DIR.value, dev)
+    scores = taggers.evaluate(_OUTPUT_DIR.value, dev)
     print(
       f'Entities of {len(dev)} sentences: precision {scores.precision:.2f}, '
       f'recall {scores.recall:.2f}, F1 {scores.f1:.2f}.'

@@ -15,8 +15,7 @@ from . import question_flags
 from . import training_flags
 
 from realm_tf.retrieval import bm25
-from realm_tf.training import runs
-from realm_tf.training.inverse_cloze import inverse_cloze_run
+from realm_tf.training import inverse_cloze_run
 
 _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 
@@ -24,9 +23,7 @@ _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 def main(_):
   job = training_flags.job(_RUN_DIR.value)
   questions = question_flags.read()
-  inputs = runs.open_inputs(
-    config_flags.config(), corpus_flags.CORPUS_DIR.value
-  )
+  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
   # BM25 finds blocks for questions that name no article.
   words = None
   if not all(question.gold_id for question in questions):

@@ -142,27 +142,6 @@ class ArchitectureTest(parameterized.TestCase):
       'object in.',
     )
 
-  def test_wings_import_no_other_wing(self):
-    offences = []
-    for package, wings in source_tree.WINGS.items():
-      folders = {
-        path.parent.name
-        for path in source_tree.ROOT.glob(f'realm_tf/{package}/*/*.py')
-      }
-      self.assertCountEqual(folders, wings.split())
-      for name in source_tree.python_files(f'realm_tf/{package}'):
-        own = source_tree.wing_of(name[:-3].replace('/', '.'))
-        for line, module in source_tree.imports(name):
-          if not module.startswith(f'realm_tf.{package}.'):
-            continue
-          if source_tree.wing_of(module) not in ('', own):
-            offences.append(f'{name}:{line} imports {module}')
-    self._assert_none(
-      offences,
-      'A wing imports only itself and the shared files of its package. Move '
-      'code that two wings need one folder up.',
-    )
-
   def test_only_tests_import_bin(self):
     offences = []
     for name in source_tree.python_files(*_SOURCES):

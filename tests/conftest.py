@@ -23,9 +23,9 @@ _LONG = (
   'export/saved_model_test.py',
   'export/hub_export_test.py',
   'serving/page_test.py',
-  'training/inverse_cloze/inverse_cloze_replicas_test.py',
-  'training/finetuning/finetuning_run_test.py',
-  'training/inverse_cloze/inverse_cloze_trainer_test.py',
+  'training/inverse_cloze_replicas_test.py',
+  'training/finetuning_run_test.py',
+  'training/inverse_cloze_trainer_test.py',
 )
 
 flags.FLAGS.mark_as_parsed()  # absl's temporary directories need it.

@@ -42,6 +42,10 @@ class FakeTable:
   def article_ids(self, ids: Sequence[int]) -> list[str]:
     return [f'article {i}' for i in ids]
 
+  def find_article(self, article_id: str) -> np.ndarray:
+    ids = np.arange(self.num_blocks)
+    return ids[[each == article_id for each in self.article_ids(ids)]]
+
   def lengths(
     self, ids: Optional[np.ndarray] = None
   ) -> tuple[np.ndarray, np.ndarray]:

@@ -3,11 +3,11 @@
 from realm_tf.data import block_table
 from realm_tf.index import index_builder
 from realm_tf.model import realm_model
-from realm_tf.training import runs
+from realm_tf.training import job
 
 
 def build(
-  inputs: runs.Inputs,
+  inputs: job.Inputs,
   model: realm_model.RealmModel,
   corpus_dir: str,
   root: str,

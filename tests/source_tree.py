@@ -30,11 +30,6 @@ MAY_IMPORT = {
   'beam': 'run text corpus data index training',
 }
 
-# Package -> its wings: folders inside its folder. A wing may import the shared
-# files of its package, and the packages in its row. The shared files import no
-# wing, and no wing imports another.
-WINGS = {'training': 'pretraining inverse_cloze finetuning rivals tagger'}
-
 # Modules of bin/ that binaries share.
 SHARED_BY_BINARIES = tuple(
   sorted(
@@ -85,13 +80,6 @@ def imports(name: str) -> Iterator[tuple[int, str]]:
       if module == '.' and name.startswith(('bin/', 'launch/')):
         module = name.partition('/')[0]
       yield from ((node.lineno, f'{module}.{a.name}') for a in node.names)
-
-
-def wing_of(module: str) -> str:
-  """Returns the wing of a module 'realm_tf.NAME...', or ''."""
-  _, package, *rest = module.split('.')
-  wings = WINGS.get(package, '').split()
-  return rest[0] if rest and rest[0] in wings else ''
 
 
 def package_of(module: str) -> str:

@@ -8,7 +8,6 @@ from realm_tf.model import realm_model
 from realm_tf.run import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
-from realm_tf.training import runs
 from tests import tiny
 
 
@@ -21,7 +20,7 @@ def write(directory: str) -> None:
     corpus=block_table.BlockTable.open(corpus_dir),
   )
   model_dir = os.path.join(directory, 'model')
-  inputs = runs.open_inputs(tiny.config(), corpus_dir)
+  inputs = job_lib.open_inputs(tiny.config(), corpus_dir)
   job_lib.Job(model_dir).begin(inputs.config, inputs.vocab_file)
   model = realm_model.RealmModel(inputs.config.model, [realm_model.EMBEDDER])
   params = params_export.publish(model_dir, 0, model)

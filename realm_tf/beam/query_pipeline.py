@@ -17,7 +17,7 @@ from realm_tf.data import query_building
 from realm_tf.data import query_table
 from realm_tf.run import layout
 from realm_tf.text import wordpiece
-from realm_tf.training.tagger import taggers
+from realm_tf.training import taggers
 
 
 class Tagging(NamedTuple):

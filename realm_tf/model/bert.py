@@ -51,7 +51,7 @@ def build_encoder(
   )
   encoder(example_tokens((1, 4)))  # Creates the weights.
   if config.initializer == 'mimetic':
-    make_encoder_mimetic(encoder)
+    _make_mimetic(encoder)
   return encoder
 
 
@@ -77,7 +77,10 @@ def build_masked_lm_head(
   )
   head(tf.zeros([1, 4, table.shape[1]]), tf.zeros([1, 1], tf.int32))
   if config.initializer == 'mimetic':
-    make_head_mimetic(head)
+    # Adds the identity to the head's transform.
+    for variable in head.trainable_weights:
+      if variable.name.endswith('transform/dense/kernel:0'):
+        _add_identity(variable, variable.shape[0], 1.0)
   return head
 
 
@@ -106,7 +109,7 @@ def size(tensor: tf.Tensor, axis: int) -> int | tf.Tensor:
   return tf.shape(tensor)[axis] if known is None else known
 
 
-def make_encoder_mimetic(encoder: tf_keras.layers.Layer):
+def _make_mimetic(encoder: tf_keras.layers.Layer) -> None:
   """Adds the identity to attention, and scales word vectors to a mean length 1.
 
   In trained transformers, W_Q W_K^T and W_V W_O of a head are near a multiple
@@ -115,7 +118,7 @@ def make_encoder_mimetic(encoder: tf_keras.layers.Layer):
   weights. A reader needs this to copy a word from a block; small random weights
   learn it only after thousands of steps.
 
-  At this length, with `make_head_mimetic`, the logit of a copied wordpiece
+  At this length, with a mimetic head, the logit of a copied wordpiece
   exceeds the noise of the vocabulary from the first step.
   """
   scales = {
@@ -131,13 +134,6 @@ def make_encoder_mimetic(encoder: tf_keras.layers.Layer):
         _add_identity(variable, table.shape[1], scale)
   lengths = tf.norm(table, axis=1, keepdims=True)
   table.assign(table / tf.reduce_mean(lengths))
-
-
-def make_head_mimetic(head: tf_keras.layers.Layer):
-  """Adds the identity to the transform of a masked-language-model head."""
-  for variable in head.trainable_weights:
-    if variable.name.endswith('transform/dense/kernel:0'):
-      _add_identity(variable, variable.shape[0], 1.0)
 
 
 def _add_identity(variable, size, scale):

@@ -4,7 +4,7 @@ The results equal `lean_encoder`'s layer, and `bert.build_masked_lm_head`'s with
 a cross entropy. States between islands are bfloat16.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Optional
 
 import tensorflow as tf
@@ -49,17 +49,7 @@ class Products:
     product = self.multiply(states, tf.concat(kernels, axis=1))
     return split(product, tf.concat(biases, axis=0))
 
-  def attend(
-    self,
-    query: tf.Tensor,
-    key: tf.Tensor,
-    value: tf.Tensor,
-    bias: tf.Tensor,
-    rate: float,
-    seed: Optional[tf.Tensor],
-  ) -> tf.Tensor:
-    """Returns the result of `islands.attend`, [B, A, M, H/A]."""
-    return islands.attend(query, key, value, bias, rate, seed)
+  attend: Callable[..., tf.Tensor] = staticmethod(islands.attend)
 
   def join(self, mixed: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
     """Returns all heads of mixed [B, A, M, H/A] @ kernel [A, H/A, H]."""

@@ -5,111 +5,92 @@ would take all memory or minutes.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Optional
 
 from realm_tf import config as config_lib
 from realm_tf import errors
 
-Shapes = Mapping[str, Sequence[int]]
-# Weights -> the config field of each axis; None leaves an axis unchecked.
-_Axes = Mapping[str, tuple[Optional[str], ...]]
-_BERT_AXES: _Axes = {
+# Prefix of a network's weights -> section of `ModelConfig`.
+_NETWORKS = {
+  **dict.fromkeys(
+    ('query_bert/', 'block_bert/', 'shared_bert/'), 'embedder_bert'
+  ),
+  **dict.fromkeys(('reader_bert/', 'tagger_bert/'), 'reader_bert'),
+  't5_transformer/': 'seq2seq',
+  **dict.fromkeys(
+    ('query_embedder/', 'block_embedder/', 'shared_embedder/'), 'embedder'
+  ),
+}
+# Weights of a network -> the config field of each axis; None is unchecked.
+_AXES = {
   'word_embeddings/embeddings': ('vocab_size', 'hidden_size'),
   'position_embedding/embeddings': ('max_positions', 'hidden_size'),
-  'transformer/layer_0/self_attention/query/kernel': (None, 'num_heads', None),
+  'transformer/layer_0/self_attention/query/kernel': (None, 'num_heads'),
   'transformer/layer_0/intermediate/kernel': (None, 'intermediate_size'),
-}
-_T5_AXES: _Axes = {
   'shared/embedding': ('vocab_size', 'hidden_size'),
   'encoder/relative_posemb/rel_embedding/embedding': (
     'num_buckets',
     'num_heads',
   ),
-  'encoder/encoder_block_0/ffn/wo/kernel': ('intermediate_size', None),
+  'encoder/encoder_block_0/ffn/wo/kernel': ('intermediate_size',),
+  'projection/kernel': (None, 'embedding_size'),
 }
-_T5_QUERY = 'encoder/encoder_block_0/self_attention/attention/q/kernel'
-# Section of `ModelConfig` -> prefixes of networks, axes, prefixes of layers.
-_NETWORKS = {
-  'embedder_bert': (
-    ('query_bert/', 'block_bert/', 'shared_bert/'),
-    _BERT_AXES,
-    {'num_layers': 'transformer/layer_'},
-  ),
-  'reader_bert': (
-    ('reader_bert/', 'tagger_bert/'),
-    _BERT_AXES,
-    {'num_layers': 'transformer/layer_'},
-  ),
-  'seq2seq': (
-    ('t5_transformer/',),
-    _T5_AXES,
-    {
-      'num_layers': 'encoder/encoder_block_',
-      'num_decoder_layers': 'decoder/decoder_block_',
-    },
-  ),
+# Beginning of a layer's name -> the config field of their number.
+_LAYERS = {
+  'transformer/layer_': 'num_layers',
+  'encoder/encoder_block_': 'num_layers',
+  'decoder/decoder_block_': 'num_decoder_layers',
 }
-_PROJECTIONS = [
-  f'{tower}_embedder/projection/kernel'
-  for tower in ('query', 'block', 'shared')
-]
+_T5_QUERY = (
+  't5_transformer/encoder/encoder_block_0/self_attention/attention/q/kernel'
+)
 
 
 def check(
-  config: config_lib.ModelConfig, shapes: Shapes, params_path: str
+  config: config_lib.ModelConfig,
+  shapes: Mapping[str, Sequence[int]],
+  params_path: str,
 ) -> None:
   """Raises UserError for the first size that differs from the weights.
 
   Networks without weights are not checked.
   """
-  for section, (prefixes, axes, layers) in _NETWORKS.items():
+  for prefix, section in _NETWORKS.items():
     sizes = getattr(config, section)
-    for prefix in prefixes:
-      found = _sizes(shapes, prefix, axes)
-      for field, name in layers.items():
-        found[field] = _num_layers(shapes, prefix + name)
-      for field, size in found.items():
-        expected = getattr(sizes, field)
-        if field == 'num_decoder_layers':
-          expected = expected or sizes.num_layers
-        _compare(f'{section}.{field}', expected, size, params_path)
+    own = {
+      name.removeprefix(prefix): shape
+      for name, shape in shapes.items()
+      if name.startswith(prefix)
+    }
+    found = {
+      field: size
+      for name, fields in _AXES.items()
+      for field, size in zip(fields, own.get(name, ()))
+      if field
+    }
+    for start, field in _LAYERS.items():
+      names = [name for name in own if name.startswith(start)]
+      layers = {name[len(start) :].partition('/')[0] for name in names}
+      if layers:
+        found[field] = len(layers)
+    for field, size in found.items():
+      expected = getattr(sizes, field, size)
+      if field == 'num_decoder_layers':
+        expected = expected or sizes.num_layers
+      _compare(f'{section}.{field}', expected, size, params_path)
   t5 = config.seq2seq
-  width = _axis(shapes, f't5_transformer/{_T5_QUERY}', 1)
-  found = width // t5.num_heads
-  _compare('seq2seq.head_size', t5.head_size, found, params_path)
-  for name in _PROJECTIONS:
-    size, found = config.embedder.embedding_size, _axis(shapes, name, 1)
-    _compare('embedder.embedding_size', size, found, params_path)
-  found = _axis(shapes, 'span_reader/projection/kernel', 1) // 2
-  _compare('span_hidden_size', config.span_hidden_size, found, params_path)
+  width = [*shapes.get(_T5_QUERY, ()), 0, 0][1]
+  _compare(
+    'seq2seq.head_size', t5.head_size, width // t5.num_heads, params_path
+  )
+  width = [*shapes.get('span_reader/projection/kernel', ()), 0, 0][1]
+  _compare('span_hidden_size', config.span_hidden_size, width // 2, params_path)
   longest = config.reader_bert.max_positions
-  if found and config.max_span_width > longest:
+  if width and config.max_span_width > longest:
     raise errors.UserError(
       f'`model.max_span_width` in config.json must be at most {longest}, the '
       f'longest sequence. Found {config.max_span_width}. Use the config of the '
       "model's training."
     )
-
-
-def _sizes(shapes: Shapes, prefix: str, axes: _Axes) -> dict[str, int]:
-  """Returns fields -> sizes in the weights, 0 for absent weights."""
-  return {
-    field: _axis(shapes, prefix + name, axis)
-    for name, fields in axes.items()
-    for axis, field in enumerate(fields)
-    if field
-  }
-
-
-def _axis(shapes: Shapes, name: str, axis: int) -> int:
-  shape = shapes.get(name, ())
-  return shape[axis] if axis < len(shape) else 0
-
-
-def _num_layers(shapes: Shapes, prefix: str) -> int:
-  """Returns the number of layers under a prefix."""
-  names = [name for name in shapes if name.startswith(prefix)]
-  return len({name[len(prefix) :].partition('/')[0] for name in names})
 
 
 def _compare(field: str, size: int, found: int, params_path: str) -> None:

@@ -8,6 +8,7 @@ measurable; TensorFlow's Philox takes a seventh of a step.
 from collections.abc import Callable, Iterator
 import contextlib
 import contextvars
+import itertools
 from typing import Optional
 
 import tensorflow as tf
@@ -19,8 +20,8 @@ from realm_tf.model import precision
 # third of a gigabyte in a step of BERT-base that a TPU would read.
 _UNFOLDED = 10 * 2**20 // 4 + 1
 
-# () -> seed of the next call, int32 [2], or None.
-NextSeed = Callable[[], Optional[tf.Tensor]]
+# () -> seed of the next call, int32 [2].
+NextSeed = Callable[[], tf.Tensor]
 
 _next_seed: contextvars.ContextVar[Optional[NextSeed]] = contextvars.ContextVar(
   'next_seed', default=None
@@ -29,7 +30,7 @@ _next_seed: contextvars.ContextVar[Optional[NextSeed]] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def seeds_from(next_seed: NextSeed) -> Iterator[None]:
-  """Draws seeds from `next_seed` inside the context, where it returns one."""
+  """Draws seeds from `next_seed` inside the context."""
   token = _next_seed.set(next_seed)
   try:
     yield
@@ -40,25 +41,23 @@ def seeds_from(next_seed: NextSeed) -> Iterator[None]:
 def draw_seed() -> tf.Tensor:
   """Returns a seed of `seeds_from`, or else of TensorFlow, int32 [2]."""
   next_seed = _next_seed.get()
-  seed = next_seed() if next_seed is not None else None
-  if seed is None:
-    limit = tf.int32.max
-    seed = tf.random.uniform([2], -limit, limit, tf.int32)
-  return seed
+  if next_seed is not None:
+    return next_seed()
+  limit = tf.int32.max
+  return tf.random.uniform([2], -limit, limit, tf.int32)
 
 
-def drop(values: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
+def drop(
+  values: tf.Tensor,
+  rate: float,
+  seed: tf.Tensor,
+  start: Optional[tf.Tensor] = None,
+) -> tf.Tensor:
   """Sets elements to 0 with probability `rate`; keeps the expectation.
 
-  The values are fewer than 2^31 floats of any shape. The seed is int32 [2].
+  The values are fewer than 2^31 floats of any shape. The seed is int32 [2]. For
+  a part of the values, `start` is its place in all of them.
   """
-  return drop_part(values, rate, seed, None)
-
-
-def drop_part(
-  values: tf.Tensor, rate: float, seed: tf.Tensor, start: Optional[tf.Tensor]
-) -> tf.Tensor:
-  """Drops the same as `drop` of all values; `start` is the part's place."""
   if not rate:
     return values
   bits = tf.reshape(_hash(tf.size(values), seed, start), tf.shape(values))
@@ -115,13 +114,11 @@ class StepDropout:
 
   def __init__(self, model: tf.Module, seed: int):
     self._seed = seed
-    self._now: Optional[tf.Tensor] = None
-    self._num_calls = 0
     for module in model.submodules:
       if isinstance(module, tf_keras.layers.Dropout):
         # Keras has no public way to give a tensor as seed to another library's
         # layer.
-        module._random_generator = _Generator(self, module._random_generator)  # pylint: disable=protected-access
+        module._random_generator = _Generator(module._random_generator)  # pylint: disable=protected-access
 
   @contextlib.contextmanager
   def at(self, step: tf.Tensor, part: int | tf.Tensor = 0) -> Iterator[None]:
@@ -129,7 +126,6 @@ class StepDropout:
 
     `part` is the number of a part, if a step is computed in parts.
     """
-    before = self._now, self._num_calls
     replica = tf.distribute.get_replica_context()
     number = replica.replica_id_in_sync_group if replica else 0
     seed = tf.stack(
@@ -139,35 +135,23 @@ class StepDropout:
       seed = _fold_in(seed, value)
     # The first half of `_fold_in(seed, n)` is the same for each n. It is half a
     # hundred operations, and a step has hundreds of calls.
-    self._now, self._num_calls = _fold_in(seed, 0)[0], 0
-    try:
-      with seeds_from(self.next_seed):
-        yield
-    finally:
-      self._now, self._num_calls = before
-
-  def next_seed(self) -> Optional[tf.Tensor]:
-    """Returns the seed of the next call, int32 [2]; None outside `at`."""
-    if self._now is None:
-      return None
-    self._num_calls += 1
-    return tf.stack([self._now, self._num_calls])
+    first, calls = _fold_in(seed, 0)[0], itertools.count(1)
+    with seeds_from(lambda: tf.stack([first, next(calls)])):
+      yield
 
 
 class _Generator:
   """Stands in for a layer's `tf_keras.backend.RandomGenerator`."""
 
-  def __init__(self, owner, usual):
-    self._owner = owner
+  def __init__(self, usual):
     self._usual = usual
 
   def dropout(self, inputs, rate, noise_shape=None):
-    seed = self._owner.next_seed()
-    if seed is None:
+    if _next_seed.get() is None:
       return self._usual.dropout(inputs, rate, noise_shape=noise_shape)
     if noise_shape is None:
-      return drop(inputs, rate, seed)
-    return inputs * drop(tf.ones(noise_shape, inputs.dtype), rate, seed)
+      return drop(inputs, rate, draw_seed())
+    return inputs * drop(tf.ones(noise_shape, inputs.dtype), rate, draw_seed())
 
   def __getattr__(self, name):
     return getattr(self._usual, name)

@@ -172,7 +172,9 @@ def attend(
   @tf.custom_gradient
   def call(query, key, value):
     scores = tf.matmul(query, key, transpose_b=True)  # [B, A, M, L]
-    kept = probabilities = _softmax(scores, bias)
+    # The graph optimizer sees no shape of an island, and would warn of ranks.
+    scores = tf.ensure_shape(_biased(scores, bias), scores.shape)
+    kept = probabilities = tf.nn.softmax(scores)
     if seed is not None and rate:
       kept = _dropped(probabilities, rate, seed)
     mixed = kept @ value
@@ -195,11 +197,6 @@ def attend(
     return mixed, gradient
 
   return call(query, key, value)
-
-
-def _softmax(scores, bias):
-  # The graph optimizer sees no shape of an island, and would warn of ranks.
-  return tf.nn.softmax(tf.ensure_shape(_biased(scores, bias), scores.shape))
 
 
 @compiled

@@ -175,7 +175,8 @@ def attend_in_chunks(
     seed: Seed of dropout; None drops nothing.
     known: The result, if it was computed before: only the gradient is computed.
   """
-  drop = functools.partial(_drop, rate=0.0 if seed is None else rate, seed=seed)
+  rate = 0.0 if seed is None else rate
+  drop = lambda values, start: dropout.drop(values, rate, seed, start)
   like_query, like_key = (
     tf.TensorSpec(each.shape[1:], each.dtype) for each in (query, key)
   )
@@ -273,10 +274,6 @@ def _in_chunks(function, arrays, specs):
     [tf.TensorSpec([share, *each.shape], each.dtype) for each in specs],
   )
   return [tf.reshape(each, [size, *each.shape[2:]]) for each in values]
-
-
-def _drop(values, start, rate, seed):
-  return dropout.drop_part(values, rate, seed, start) if rate else values
 
 
 def scan(

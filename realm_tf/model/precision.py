@@ -69,34 +69,22 @@ def resolve(config: config_lib.ExperimentConfig) -> config_lib.ExperimentConfig:
 
 @functools.cache
 def multiplies_bfloat16() -> bool:
-  """Returns whether this machine's fastest devices multiply bfloat16."""
-  has_accelerator = any(map(tf.config.list_physical_devices, ('TPU', 'GPU')))
-  return (
-    accelerator_multiplies_bfloat16()
-    if has_accelerator
-    else cpu_multiplies_bfloat16()
-  )
+  """Returns whether this machine's fastest devices multiply bfloat16.
 
-
-def accelerator_multiplies_bfloat16() -> bool:
-  """Returns whether the accelerator is a TPU or a GPU since Ampere."""
+  These are TPUs, GPUs since Ampere, and processors with AMX or AVX512-BF16.
+  """
   if tf.config.list_physical_devices('TPU'):
     return True
-  gpu = tf.config.list_physical_devices('GPU')[0]
-  details = tf.config.experimental.get_device_details(gpu)
-  return details.get('compute_capability', (0, 0)) >= _AMPERE
-
-
-def cpu_multiplies_bfloat16() -> bool:
-  """Returns whether the first processor has AMX or AVX512-BF16."""
-  try:
-    with open(_CPU_INFO, encoding='utf-8') as file:
-      for line in file:
-        name, _, features = line.partition(':')
-        if name.strip() == 'flags':
-          return not _CPU_FLAGS.isdisjoint(features.split())
-  except OSError:  # Not Linux.
-    pass
+  gpus = tf.config.list_physical_devices('GPU')
+  if gpus:
+    details = tf.config.experimental.get_device_details(gpus[0])
+    return details.get('compute_capability', (0, 0)) >= _AMPERE
+  with (
+    contextlib.suppress(OSError),  # Not Linux.
+    open(_CPU_INFO, encoding='utf-8') as file,
+  ):
+    features = next((line for line in file if line.startswith('flags')), '')
+    return not _CPU_FLAGS.isdisjoint(features.split())
   return False
 
 

@@ -106,7 +106,9 @@ class RealmModel(tf.Module):
         reader_bert,
         head,
         self._lean(reader_bert, config.reader_bert),
-        self._lean_head(head),
+        bfloat16_layer.Bfloat16Head(head)
+        if lean_encoder.prefers_islands(self._dtype)
+        else None,
       )
     if SPAN in parts:
       self.span_reader = span_reader_lib.SpanReader(
@@ -143,10 +145,6 @@ class RealmModel(tf.Module):
       self.config.recompute_activations,
       lean_encoder.prefers_islands(self._dtype),
     )
-
-  def _lean_head(self, head):
-    has_islands = lean_encoder.prefers_islands(self._dtype)
-    return bfloat16_layer.Bfloat16Head(head) if has_islands else None
 
   @property
   def prefers_xla(self) -> bool:

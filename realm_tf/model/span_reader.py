@@ -89,7 +89,10 @@ class SpanReader(tf_keras.layers.Layer):
       encode = self.lean if training and self.lean else self.encoder
     states = encode(flat, training=training)['sequence_output']
     states = tf.cast(states, tf.float32)
-    null = self._null_scores(states[:, 0])
+    if self.null_score is None:
+      null = tf.fill(tf.shape(states)[:1], exclusion.NO_SCORE)
+    else:
+      null = self.null_score(states[:, 0])[:, 0]  # Of [CLS].
     places, in_body = _body(flat['input_type_ids'], body_length)
     can_begin, can_end = self._borders(flat['input_word_ids'], places)
     states = tf.gather(states, places, batch_dims=1)
@@ -102,12 +105,6 @@ class SpanReader(tf_keras.layers.Layer):
     scores = tf.stack(scores, axis=-1)  # [B * K, Lz, W]
     shape = [-1, num_read, body_length, self.max_span_width]
     return Scores(tf.reshape(scores, shape), tf.reshape(null, shape[:2]))
-
-  def _null_scores(self, states):
-    """Returns the scores of null spans, [B * K], from [CLS]'s states."""
-    if self.null_score is None:
-      return tf.fill(tf.shape(states)[:1], exclusion.NO_SCORE)
-    return self.null_score(states)[:, 0]
 
   def _borders(self, ids, places):
     """Returns where a word begins and where one ends, bool [B, Lz] each."""

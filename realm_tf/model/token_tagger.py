@@ -39,18 +39,11 @@ class TokenTagger(tf.Module):
   def load(self, arrays: Mapping[str, np.ndarray]) -> weights.LoadReport:
     """Assigns a tagger's weights, or the BERT of a model without tagger."""
     if not any(name.startswith('tagger_') for name in arrays):
-      arrays = _of_tower(arrays)
+      found = {name.partition('_bert/')[0] for name in arrays}
+      tower = next((each for each in _TOWERS if each in found), 'no')
+      arrays = {
+        name.replace(f'{tower}_bert/', 'tagger_bert/', 1): value
+        for name, value in arrays.items()
+        if name.startswith(f'{tower}_bert/')
+      }
     return weights.assign(self.variables, arrays)
-
-
-def _of_tower(arrays):
-  for tower in _TOWERS:
-    prefix = f'{tower}_bert/'
-    found = {
-      f'tagger_bert/{name[len(prefix) :]}': value
-      for name, value in arrays.items()
-      if name.startswith(prefix)
-    }
-    if found:
-      return found
-  return {}

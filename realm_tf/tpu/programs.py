@@ -25,12 +25,12 @@ from realm_tf.model import realm_model
 from realm_tf.model import token_tagger
 from realm_tf.tpu import chips
 from realm_tf.tpu import lowering
+from realm_tf.training import closed_book_trainer
+from realm_tf.training import finetuning_trainer
+from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training.finetuning import finetuning_trainer
-from realm_tf.training.inverse_cloze import inverse_cloze_trainer
-from realm_tf.training.pretraining import pretraining_trainer
-from realm_tf.training.rivals import closed_book_trainer
-from realm_tf.training.tagger import tagger_trainer
+from realm_tf.training import pretraining_trainer
+from realm_tf.training import taggers
 
 _VOCABULARY = 30_522  # BERT's, for a config without a size.
 _SPECIAL_IDS = (101, 102)  # BERT's [CLS] and [SEP]; any two would do.
@@ -195,7 +195,7 @@ class _Planner:
   def tagger(self) -> lowering.Program:
     config = self._config.tagger
     size = self._share('tagger', config.batch_size)
-    trainer = tagger_trainer.TaggerTrainer(
+    trainer = taggers.TaggerTrainer(
       optimizer_lib.create(config.optimizer),
       token_tagger.TokenTagger(self._config.model.reader_bert, _NUM_LABELS),
       _SPECIAL_IDS,

@@ -20,10 +20,9 @@ from realm_tf.retrieval import retriever
 from realm_tf.text import answers as answers_lib
 from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
-from realm_tf.training import runs
+from realm_tf.training import job
 
 _MAX_KNOWN = 100_000_000  # Cached labels, of 5 bytes each.
-_CHUNK = 10_000  # Article ids read at once.
 
 Tokenizer = wordpiece.WordpieceTokenizer | sentencepieces.SentencepieceTokenizer
 
@@ -118,8 +117,10 @@ class AnswerLabels:
     self._known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     self._num_known = 0
     self._gold: dict[int, np.ndarray] = {}  # Ids by question.
-    if config.supervision == 'gold':
-      self._find_gold()
+    for row, question in enumerate(questions.given):
+      if config.supervision == 'gold' and question.gold_id:
+        own = table.find_article(question.gold_id)
+        self._gold[row] = own[self._matches(row, own, self._bodies(own))]
 
   def gold(self, row: int) -> np.ndarray:
     """Returns the question's `gold_id` blocks with its answer, int64 [n]."""
@@ -211,35 +212,22 @@ class AnswerLabels:
   def _matches(
     self, row: int, block_ids: np.ndarray, bodies: np.ndarray
   ) -> np.ndarray:
+    """Returns which of the blocks [N] hold an answer's text, bool [N]."""
     question = self.questions.given[row]
     if not question.regex:
       return answer_spans.contain(
         bodies, self.questions.answers[row], self._tokenizer.is_inner
       )
     texts = self.table.texts(block_ids.tolist())
-    return np.array(
-      [answers_lib.contains_answer(t, question.answers, True) for t in texts]
-    )
-
-  def _find_gold(self) -> None:
-    blocks: dict[str, list[int]] = {
-      question.gold_id: [] for question in self.questions.given
-    }
-    blocks.pop('', None)
-    for start in range(0, self.table.num_blocks, _CHUNK):
-      ids = range(start, min(start + _CHUNK, self.table.num_blocks))
-      for block_id, article_id in zip(ids, self.table.article_ids(ids)):
-        if article_id in blocks:
-          blocks[article_id].append(block_id)
-    for row, question in enumerate(self.questions.given):
-      own = np.array(blocks.get(question.gold_id, []), np.int64)
-      if own.size:
-        self._gold[row] = own[self._matches(row, own, self._bodies(own))]
+    found = [
+      answers_lib.contains_answer(t, question.answers, True) for t in texts
+    ]
+    return np.array(found, bool)
 
 
 def of_questions(
   given: Sequence[questions_lib.Question],
-  inputs: runs.Inputs,
+  inputs: job.Inputs,
   config: config_lib.FinetuningConfig,
 ) -> AnswerLabels:
   """Tokenizes and checks a job's questions; returns their labels."""

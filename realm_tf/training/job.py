@@ -1,4 +1,4 @@
-"""A training job: its run directory, first weights and devices.
+"""A training job: its inputs, run directory, first weights and devices.
 
 Each kind of job is a function `run(inputs, examples, job, ...)`: it checks the
 examples, creates its model with the job, and runs a `loop.Loop` of its trainer
@@ -6,25 +6,76 @@ on its batches. So a user's mistake in the examples leaves no run directory.
 """
 
 from collections.abc import Sequence
-import contextlib
+import dataclasses
 import os
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from absl import logging
 import numpy as np
 import tensorflow as tf
+import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
+from realm_tf.data import block_table
 from realm_tf.data import sampling
 from realm_tf.index import model_directory
 from realm_tf.index import model_files
+from realm_tf.model import precision
 from realm_tf.model import realm_model
 from realm_tf.model import strategies
 from realm_tf.run import layout
+from realm_tf.text import wordpiece
 from realm_tf.training import params_export
-from realm_tf.training import runs
+
+
+class Inputs(NamedTuple):
+  """Inputs of all jobs."""
+
+  config: config_lib.ExperimentConfig  # With the vocabulary's size.
+  corpus_dir: str
+  table: block_table.BlockTable
+  tokenizer: wordpiece.WordpieceTokenizer
+  special_ids: tuple[int, int]  # [CLS] and [SEP].
+  ordinary_ids: np.ndarray  # All but [PAD], [MASK] and the like, int32 [n].
+
+  @property
+  def vocab_file(self) -> str:
+    return layout.vocab_file(self.corpus_dir)
+
+  def changed(self, **sections: Any) -> 'Inputs':
+    """Returns the inputs with other sections of the config."""
+    return self._replace(config=dataclasses.replace(self.config, **sections))
+
+
+def open_inputs(config: config_lib.ExperimentConfig, corpus_dir: str) -> Inputs:
+  """Opens a corpus and fits `config` to its vocabulary; seeds TensorFlow."""
+  tf_keras.utils.set_random_seed(config.seed)
+  if config.pretraining.pin_index:
+    tf.config.experimental.enable_op_determinism()
+  table = block_table.BlockTable.open(corpus_dir)
+  tokenizer = wordpiece.WordpieceTokenizer.from_file(
+    layout.vocab_file(corpus_dir)
+  )
+  config = precision.resolve(config)  # The run's config holds the result.
+  config = dataclasses.replace(
+    config,
+    model=realm_model.with_vocab_size(config.model, tokenizer.vocab_size),
+  )
+  ordinary = [
+    i
+    for i, piece in enumerate(tokenizer.vocabulary)
+    if not (piece.startswith('[') and piece.endswith(']'))
+  ]
+  return Inputs(
+    config,
+    corpus_dir,
+    table,
+    tokenizer,
+    tokenizer.special_ids,
+    np.array(ordinary, np.int32),
+  )
 
 
 class InitFrom(NamedTuple):
@@ -53,10 +104,6 @@ class Job(NamedTuple):
   def is_chief(self) -> bool:
     """Whether this process writes the run directory."""
     return strategies.worker(self.strategy) == 0
-
-  def scope(self) -> contextlib.AbstractContextManager[object]:
-    """Returns the scope in which models, optimizers, trainers are created."""
-    return self.strategy.scope()
 
   def share(self, batch_size: int) -> sampling.Share:
     """Returns this process's share; UserError if replicas get unequal parts."""
@@ -99,11 +146,7 @@ class Job(NamedTuple):
     model_directory.create(self.run_dir, config, vocab_file)
 
   def create_model(
-    self,
-    inputs: runs.Inputs,
-    parts: Sequence[str],
-    *,
-    keep: tuple[str, ...] = (),
+    self, inputs: Inputs, parts: Sequence[str], *, keep: tuple[str, ...] = ()
   ) -> realm_model.RealmModel:
     """Calls `begin`, then makes the model with the weights of `init_from`.
 
@@ -116,7 +159,7 @@ class Job(NamedTuple):
         `init_from` does not fit.
     """
     self.begin(inputs.config, inputs.vocab_file)
-    with self.scope():
+    with self.strategy.scope():
       model = realm_model.RealmModel(
         inputs.config.model,
         parts,
@@ -135,7 +178,7 @@ class Job(NamedTuple):
 
 
 def load_params(
-  model: realm_model.RealmModel, inputs: runs.Inputs, init_from: InitFrom
+  model: realm_model.RealmModel, inputs: Inputs, init_from: InitFrom
 ) -> dict[str, np.ndarray]:
   """Loads the newest parameters that fit; returns the other weights by name.
 

@@ -10,7 +10,7 @@ import contextlib
 import queue
 import signal
 import threading
-from typing import Any, Generic, Optional, TypeVar
+from typing import Any, Optional
 
 from absl import logging
 import orbit
@@ -30,16 +30,14 @@ from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import params_export
 from realm_tf.training import step_trainer
 
-Trainer = TypeVar('Trainer', bound=step_trainer.StepTrainer)
 # Steps whose loss or gradient is not finite are skipped. So many in a row end
 # training.
 MAX_SKIPPED_STEPS = 10
-Item = TypeVar('Item')
 _DEPTH = 2  # Limit of prepared batches.
 _SHOWN = 'loss', 'accuracy', 'marginal_retrieval_utility', 'exact_match'
 
 
-class Loop(Generic[Trainer]):
+class Loop:
   """Makes a job's trainer and trains; `job.resume` reads the last checkpoint.
 
   Args:
@@ -52,13 +50,15 @@ class Loop(Generic[Trainer]):
     job: job_lib.Job,
     config: config_lib.JobConfig | config_lib.InverseClozeConfig,
     seed: int,
-    make_trainer: Callable[[tf_keras.optimizers.Optimizer], Trainer],
+    make_trainer: Callable[
+      [tf_keras.optimizers.Optimizer], step_trainer.StepTrainer
+    ],
   ):
     self._job, self._run_dir, self._config = job, job.run_dir, config
-    with job.scope():
+    with job.strategy.scope():
       trainer = make_trainer(optimizer_lib.create(config.optimizer))
       trainer.seed_dropout(seed)
-    self.trainer = trainer
+    self.trainer: Any = trainer  # Of the job's own class.
     self.num_steps = config.optimizer.num_steps
     self._manager = tf.train.CheckpointManager(
       tf.train.Checkpoint(
@@ -70,7 +70,10 @@ class Loop(Generic[Trainer]):
       max_to_keep=2,
     )
     if job.resume:
-      self._restore()
+      if self._manager.restore_or_initialize() is None:
+        logging.info('There is no checkpoint in %s yet.', self._run_dir)
+      if job.is_chief:  # Cuts later rows off.
+        metrics_log.cut(layout.metrics_file(self._run_dir), self.step)
     self._last_saved = self.step
     self._bar = tqdm.tqdm(
       total=self.num_steps,
@@ -181,13 +184,6 @@ class Loop(Generic[Trainer]):
       f'{self._last_saved}.'
     )
 
-  def _restore(self) -> None:
-    """Reads the last checkpoint, if any, and cuts later rows off the log."""
-    if self._manager.restore_or_initialize() is None:
-      logging.info('There is no checkpoint in %s yet.', self._run_dir)
-    if self._job.is_chief:
-      metrics_log.cut(layout.metrics_file(self._run_dir), self.step)
-
   def _log_and_save(self, output: Mapping[str, float]) -> None:
     step = self.step
     if self._job.is_chief:
@@ -207,7 +203,7 @@ class Loop(Generic[Trainer]):
       self.save()
 
 
-def prefetch(items: Iterator[Item]) -> Iterator[Item]:
+def prefetch(items: Iterator[Any]) -> Iterator[Any]:
   """Yields `items` in order; a thread prepares the next ones.
 
   An error of the iterator is raised here, at its place in the order. The thread

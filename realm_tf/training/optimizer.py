@@ -116,20 +116,14 @@ class _AdamW(optimization.AdamWeightDecay):
   def _resource_apply_dense(
     self, grad: tf.Tensor, var: tf.Variable, apply_state: _State
   ) -> tf.Operation:
-    return super()._resource_apply_dense(
-      grad, var, self._scaled(var, apply_state)
-    )
-
-  def _scaled(self, var: tf.Variable, apply_state: _State) -> _State:
-    """Returns `apply_state` with the learning rate of `var`."""
-    if not var.name.startswith(realm_model.EMBEDDER_PREFIXES):
-      return apply_state
-    key = (var.device, var.dtype.base_dtype)
-    scale = _SCALAR_RATE_SCALES.get(
-      var.name.split(':')[0], self._embedder_rate_scale
-    )
-    state = apply_state[key]
-    return {key: {**state, 'lr_t': state['lr_t'] * scale}}
+    if var.name.startswith(realm_model.EMBEDDER_PREFIXES):
+      key = (var.device, var.dtype.base_dtype)
+      scale = _SCALAR_RATE_SCALES.get(
+        var.name.split(':')[0], self._embedder_rate_scale
+      )
+      state = apply_state[key]
+      apply_state = {key: {**state, 'lr_t': state['lr_t'] * scale}}
+    return super()._resource_apply_dense(grad, var, apply_state)
 
 
 def sum_over_replicas(

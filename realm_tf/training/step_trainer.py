@@ -9,7 +9,7 @@ import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import time
-from typing import Any, Generic, Optional, TypeVar
+from typing import Any, Optional
 
 import numpy as np
 import orbit
@@ -20,8 +20,8 @@ from realm_tf.model import dropout
 from realm_tf.model import strategies
 from realm_tf.training import optimizer as optimizer_lib
 
-# A TypedDict of a job: NumPy arrays on the host, tensors in the compiled step.
-Batch = TypeVar('Batch', bound=Mapping[str, Any])
+# NumPy arrays and numbers on the host, tensors in the compiled step.
+Batch = dict[str, Any]
 LossAndLogs = tuple[tf.Tensor, dict[str, tf.Tensor]]
 # Loss, logs and gradients of one replica.
 Computed = tuple[tf.Tensor, dict[str, tf.Tensor], list[optimizer_lib.Gradient]]
@@ -72,6 +72,7 @@ class StepLogs:
   def reset(self) -> None:
     """Begins a loop."""
     self._vectors: list[tf.Tensor] = []
+    self._numbers: dict[str, list[float]] = {}
     self._waited_secs, self._num_examples = 0.0, 0
     self._begun = time.monotonic()
 
@@ -101,10 +102,12 @@ class StepLogs:
       return 0.0
     return float(self._vectors[-2][self._names.index(name)])
 
-  def waited(self, secs: float, num_examples: int) -> None:
-    """Adds the waiting time for a batch, and the batch's size."""
+  def waited(self, secs: float, num_examples: int, **numbers: float) -> None:
+    """Adds the wait for a batch, the batch's size, and numbers of the host."""
     self._waited_secs += secs
     self._num_examples += num_examples
+    for name, number in numbers.items():
+      self._numbers.setdefault(name, []).append(number)
 
   def means(self) -> dict[str, float]:
     """Returns the loop's row: means over its good steps, and rates."""
@@ -114,6 +117,8 @@ class StepLogs:
       'examples_per_second': self._num_examples / secs,
       'share_of_time_waiting': self._waited_secs / secs,
     }
+    for name, numbers in self._numbers.items():
+      row[name], row[f'{name}_max'] = float(np.mean(numbers)), max(numbers)
     if not len(rows):
       return row
     last = dict(zip(self._names, rows[-1].tolist(), strict=True))
@@ -123,11 +128,12 @@ class StepLogs:
     return {**row, _SKIPPED: last[_SKIPPED], _IN_A_ROW: last[_IN_A_ROW]}
 
 
-class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
+class StepTrainer(orbit.StandardTrainer, abc.ABC):
   """Runs one compiled update per batch; subclasses define the loss.
 
   Must be created in the scope of its strategy. The loop sets `train_dataset`,
-  an endless iterator of this host's part of each batch.
+  an endless iterator of this host's part of each batch. Its arrays go into the
+  step; its numbers stay on the host, which logs their mean and maximum.
 
   Args:
     variables: Variables to train; by default all trainable ones of `model`.
@@ -167,7 +173,6 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
       lambda step, part=0: contextlib.nullcontext()
     )
     self._logs = StepLogs()
-    self._next_step = 0  # A copy: reading the global step waits for the device.
     self.last_batch: Optional[Batch] = None
 
   @abc.abstractmethod
@@ -193,7 +198,6 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
 
   def train_loop_begin(self) -> None:
     self._logs.reset()
-    self._next_step = int(self.global_step.numpy())
 
   def request_stop(self) -> None:
     """Makes `train_step` raise `StopRequested`; for a signal handler.
@@ -214,36 +218,28 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
     begun = time.monotonic()
     self._is_waiting = True
     try:
-      batch = next(iterator)
+      fields = next(iterator)
     finally:
       self._is_waiting = False
-    self._logs.waited(time.monotonic() - begun, len(next(iter(batch.values()))))
-    batch = self.last_batch = self.before_step(batch, self._next_step)
+    numbers = {n: each for n, each in fields.items() if isinstance(each, int)}
+    batch = {n: each for n, each in fields.items() if n not in numbers}
+    self.last_batch = batch
+    self._logs.waited(
+      time.monotonic() - begun, len(next(iter(batch.values()))), **numbers
+    )
     logs = self._compiled_step(
       strategies.spread(self._strategy, batch),
       tf.constant(float(self._stop_requested)),
     )
     self._logs.add(self._strategy.experimental_local_results(logs)[0])
-    self._next_step += 1
 
   def train_loop_end(self) -> dict[str, float]:
     rate = self.optimizer.learning_rate
+    if callable(rate):
+      rate = rate(int(self.global_step.numpy()))
     logs = self._logs.means()
     logs.pop(_STOP, None)
-    logs['learning_rate'] = float(
-      rate(self._next_step) if callable(rate) else rate
-    )
-    logs['num_traces'] = self.num_traces
-    return {**logs, **self.host_logs()}
-
-  def before_step(self, batch: Batch, step: int) -> Batch:
-    """Returns the batch without fields that stay on the host."""
-    del step
-    return batch
-
-  def host_logs(self) -> dict[str, float]:
-    """Returns more metrics for the end of a loop."""
-    return {}
+    return {**logs, 'learning_rate': float(rate), 'num_traces': self.num_traces}
 
   def compute(self, batch: Batch) -> Computed:
     """Returns loss, logs and this replica's gradients: dense, or None."""

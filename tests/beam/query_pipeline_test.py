@@ -13,7 +13,7 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
 from realm_tf.data import query_building
-from realm_tf.training.tagger import taggers
+from realm_tf.training import taggers
 from tests import tiny
 
 _IN_CORPUS = sources.Article('a', 'A b c d. In 1999 a b c d e f.', 'a')

@@ -8,7 +8,6 @@ from realm_tf.model import realm_model
 from realm_tf.run import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
-from realm_tf.training import runs
 from tests import model_index
 from tests import tiny
 from tests.bin import good_flags
@@ -69,7 +68,7 @@ class Files:
     return path
 
   def _make_model(self):
-    inputs = runs.open_inputs(tiny.config(), self.corpus)
+    inputs = job_lib.open_inputs(tiny.config(), self.corpus)
     job_lib.Job(self.model).begin(inputs.config, inputs.vocab_file)
     model = realm_model.RealmModel(
       inputs.config.model, [realm_model.EMBEDDER, realm_model.SPAN]

@@ -9,8 +9,8 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.data import held_out
-from realm_tf.training.inverse_cloze import inverse_cloze_batches
-from realm_tf.training.pretraining import pretraining_batches
+from realm_tf.training import inverse_cloze_run
+from realm_tf.training import pretraining_batches
 from tests import fakes
 from tests import tiny
 
@@ -88,7 +88,7 @@ class HeldOutTest(absltest.TestCase):
     is_held_out = held_out.queries(self.queries, self.table, _SHARE)
     kept = np.flatnonzero(~is_held_out)
     self.assertEqual(golds, {int(self.queries.query(i).ids[0]) for i in kept})
-    batches = inverse_cloze_batches.batches(
+    batches = inverse_cloze_run.sentence_batches(
       self.table, np.arange(5, 12, dtype=np.int32), _config()
     )
     seen = {

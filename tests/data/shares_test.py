@@ -7,8 +7,8 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf.data import sampling
-from realm_tf.training.inverse_cloze import inverse_cloze_batches
-from realm_tf.training.pretraining import pretraining_batches
+from realm_tf.training import inverse_cloze_run
+from realm_tf.training import pretraining_batches
 from tests import fakes
 from tests import tiny
 
@@ -74,7 +74,7 @@ class SharedBatchesTest(parameterized.TestCase):
     )
 
   def _inverse_cloze(self, share):
-    return inverse_cloze_batches.batches(
+    return inverse_cloze_run.sentence_batches(
       self.table, _ORDINARY_IDS, _config(), share=share
     )
 

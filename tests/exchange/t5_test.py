@@ -19,9 +19,8 @@ from realm_tf.model import seq2seq
 from realm_tf.model import weights
 from realm_tf.qa import closed_book
 from realm_tf.run import layout
+from realm_tf.training import closed_book_trainer
 from realm_tf.training import job as job_lib
-from realm_tf.training import runs
-from realm_tf.training.rivals import closed_book_trainer
 from tests import sentencepiece_model
 from tests import tiny
 
@@ -151,7 +150,7 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
       answer_tokens=3,
     )
     config = dataclasses.replace(config, closed_book=job)
-    inputs = runs.open_inputs(config, corpus_dir)
+    inputs = job_lib.open_inputs(config, corpus_dir)
     run_dir = os.path.join(self.directory, 'run')
     closed_book_trainer.run(
       inputs, asked, job_lib.Job(run_dir, job_lib.InitFrom(imported))
@@ -178,7 +177,7 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
   def test_refuses_sentences_of_other_wordpieces(self):
     self._write_pieces('a')
     corpus_dir = tiny.write_corpus(self.directory)
-    inputs = runs.open_inputs(tiny.config(), corpus_dir)
+    inputs = job_lib.open_inputs(tiny.config(), corpus_dir)
     queries = tiny.open_queries(self.directory, [('A b.', [(0, 1)], -1)])
     run_dir = os.path.join(self.directory, 'run')
     with self.assertRaisesRegex(errors.UserError, 'Give --questions'):

@@ -20,7 +20,7 @@ _EXCEPT = (
   'realm_tf/qa/',
   'realm_tf/data/masking.py',  # Masks for pre-training.
   # It replaces the fields that labels read.
-  'realm_tf/training/inverse_cloze/inverse_cloze_run.py',
+  'realm_tf/training/inverse_cloze_run.py',
 )
 
 

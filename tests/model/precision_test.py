@@ -10,6 +10,7 @@ from realm_tf import config as config_lib
 from realm_tf.model import precision
 
 # The original function: tests/conftest.py replaces the module's.
+_MULTIPLIES = precision.multiplies_bfloat16.__wrapped__
 _FLAGS_LINE = 'processor : 0\nflags\t\t: fpu {} sse2\n'
 
 
@@ -38,15 +39,18 @@ class PrecisionTest(parameterized.TestCase):
     ('avx512_bf16', True),
     ('avx2 avx512f', False),
     ('not_amx_bf16', False),
+    (None, False),  # A machine without such a file.
   )
-  def test_cpu_features_decide(self, features, expected):
-    path = self.create_tempfile(content=_FLAGS_LINE.format(features)).full_path
-    with mock.patch.object(precision, '_CPU_INFO', path):
-      self.assertEqual(precision.cpu_multiplies_bfloat16(), expected)
-
-  def test_unknown_machines_use_float32(self):
-    with mock.patch.object(precision, '_CPU_INFO', '/no/such/file'):
-      self.assertFalse(precision.cpu_multiplies_bfloat16())
+  def test_cpu_features_decide_without_an_accelerator(self, features, expected):
+    path = '/no/such/file'
+    if features:
+      content = _FLAGS_LINE.format(features)
+      path = self.create_tempfile(content=content).full_path
+    with (
+      mock.patch.object(precision, '_CPU_INFO', path),
+      mock.patch.object(tf.config, 'list_physical_devices', lambda kind: []),
+    ):
+      self.assertEqual(_MULTIPLIES(), expected)
 
   @parameterized.parameters(((8, 0), True), ((7, 5), False), (None, False))
   def test_gpu_generation_decides(self, capability, expected):
@@ -61,7 +65,7 @@ class PrecisionTest(parameterized.TestCase):
         tf.config.experimental, 'get_device_details', lambda gpu: details
       ),
     ):
-      self.assertEqual(precision.accelerator_multiplies_bfloat16(), expected)
+      self.assertEqual(_MULTIPLIES(), expected)
 
 
 if __name__ == '__main__':

@@ -140,14 +140,6 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
           expected[s, w] = score
       np.testing.assert_allclose(actual[b, k], expected, atol=1e-4)
 
-  def test_counts_the_spans_of_a_block(self):
-    # A body of 5 has 5 + 4 + 3 spans of at most 3; of 2, 2 + 1; of 4, 4 + 3 +
-    # 2; the null block has none.
-    tokens = _pairs(self.questions, self.bodies)
-    scores = self.layer(tokens, body_length=5).spans
-    exists = tf.cast(exclusion.exists(scores), tf.int32)
-    self.assertAllEqual(tf.reduce_sum(exists, axis=[2, 3]), [[12, 3], [0, 9]])
-
   def test_cut_body_has_no_span_over_its_end(self):
     # 3 + 2 + 3 of the 5 body wordpieces fit into 8.
     tokens = _pairs([[3, 4]], [[[6, 7, 8, 9, 10]]], at_most=8)

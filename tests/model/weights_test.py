@@ -75,10 +75,6 @@ class WeightsTest(tf.test.TestCase, parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, 'named layer/kernel'):
       weights.by_name([*_variables(), *_variables()])
 
-  def test_a_repeated_variable_is_no_error(self):
-    variables = _variables()
-    self.assertLen(weights.by_name([*variables, *variables]), 3)
-
   def test_fingerprint_covers_names_shapes_and_values(self):
     same = weights.fingerprint(reversed(_variables()))
     self.assertEqual(weights.fingerprint(_variables()), same)

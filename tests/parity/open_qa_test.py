@@ -19,8 +19,7 @@ from realm_tf.exchange import model_writing
 from realm_tf.qa import loading
 from realm_tf.retrieval import retrievers
 from realm_tf.training import answer_labels
-from realm_tf.training.finetuning import finetuning_batches
-from realm_tf.training.finetuning import finetuning_trainer
+from realm_tf.training import finetuning_trainer
 from tests.parity import peer_outputs
 from tests.parity import realm_weights
 
@@ -68,14 +67,14 @@ class OpenQaTest(peer_outputs.PeerTestCase):
       ),
     )
 
-  def _batch(self) -> finetuning_batches.Batch:
+  def _batch(self) -> dict[str, tf.Tensor]:
     labels = answer_labels.AnswerLabels(
       self.questions,
       self.loaded.table,
       self.loaded.tokenizer,
       config=self.config.finetuning,
     )
-    batches = finetuning_batches.batches(
+    batches = finetuning_trainer.batches(
       labels,
       self.retriever,
       np.asarray(self.loaded.index.embeddings),

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from realm_tf.exchange import imported
 from realm_tf.exchange import tf1_checkpoint
-from realm_tf.model import marginal_likelihood
+from realm_tf.model import objectives
 from realm_tf.model import realm_model
 from tests.exchange import tf1_release
 from tests.parity import peer_outputs
@@ -49,7 +49,7 @@ class RealmTest(peer_outputs.PeerTestCase):
         realm_weights.MASKED_POSITIONS,
         realm_weights.MASKED_TOKENS,
       )
-      by_token = marginal_likelihood.per_token_log_likelihood(
+      by_token = objectives.per_token_log_likelihood(
         scores, log_probs, is_masked
       )
       loss = -tf.reduce_sum(by_token) / is_masked.sum()

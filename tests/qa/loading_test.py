@@ -11,7 +11,6 @@ from realm_tf.qa import loading
 from realm_tf.run import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
-from realm_tf.training import runs
 from tests import fakes
 from tests import model_index
 from tests import tiny
@@ -31,7 +30,7 @@ class LoadAnswererTest(absltest.TestCase):
   def _make_model(self, name, seed):
     """Writes a model directory of random parameters."""
     path = os.path.join(self.directory, name)
-    inputs = runs.open_inputs(tiny.config(), self.corpus)
+    inputs = job_lib.open_inputs(tiny.config(), self.corpus)
     job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
     tf_keras.utils.set_random_seed(seed)  # `begin` sets a seed too.
     model = realm_model.RealmModel(

@@ -15,7 +15,6 @@ from realm_tf.model import realm_model
 from realm_tf.run import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
-from realm_tf.training import runs
 from tests import model_index
 from tests import tiny
 
@@ -49,7 +48,7 @@ def write_model(
   parts: tuple[str, ...] = (realm_model.EMBEDDER, realm_model.SPAN),
 ) -> str:
   """Writes a model directory of large random parameters; returns `path`."""
-  inputs = runs.open_inputs(config, corpus_dir)
+  inputs = job_lib.open_inputs(config, corpus_dir)
   job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
   tf_keras.utils.set_random_seed(1)  # `begin` sets another seed.
   model = realm_model.RealmModel(

@@ -16,7 +16,6 @@ from realm_tf.run import layout
 from realm_tf.serving import changes
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
-from realm_tf.training import runs
 from tests import model_index
 from tests import tiny
 
@@ -28,7 +27,7 @@ def write(
   path: str, corpus_dir: str, parts: Sequence[str] = QA, seed: int = 0
 ) -> Any:
   """Writes version 0 of parameters and index; returns the model."""
-  inputs = runs.open_inputs(_config(), corpus_dir)
+  inputs = job_lib.open_inputs(_config(), corpus_dir)
   job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
   tf_keras.utils.set_random_seed(seed)  # `begin` sets another seed.
   model = realm_model.RealmModel(inputs.config.model, parts)
@@ -45,7 +44,7 @@ def _config():
 
 def publish(path: str, corpus_dir: str, model: Any, step: int) -> None:
   """Publishes a version of a model's index and parameters."""
-  inputs = runs.open_inputs(_config(), corpus_dir)
+  inputs = job_lib.open_inputs(_config(), corpus_dir)
   model_index.build(inputs, model, corpus_dir, layout.index_root(path), step)
   params_export.publish(path, step, model)
 

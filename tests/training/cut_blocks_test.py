@@ -6,11 +6,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf.training import finetuning_run
+from realm_tf.training import inverse_cloze_run
 from realm_tf.training import job as job_lib
-from realm_tf.training import runs
-from realm_tf.training.finetuning import finetuning_run
-from realm_tf.training.inverse_cloze import inverse_cloze_run
-from realm_tf.training.pretraining import pretraining_run
+from realm_tf.training import pretraining_run
 from tests import tiny
 
 # A block of `tiny` has a title of one wordpiece and a body of 6.
@@ -51,14 +50,14 @@ class CutBlocksTest(parameterized.TestCase):
     self, job, lengths, finetuning, message
   ):
     config = tiny.config(lengths=lengths, finetuning=finetuning)
-    inputs = runs.open_inputs(config, self.corpus_dir)
+    inputs = job_lib.open_inputs(config, self.corpus_dir)
     with self.assertRaisesRegex(errors.UserError, message):
       self._run(job, inputs)
     self.assertFalse(os.path.exists(self.run_dir))
 
   def test_cut_blocks_allows_it_with_a_warning(self):
     config = tiny.config(lengths={'block_tokens': 9, 'cut_blocks': True})
-    inputs = runs.open_inputs(config, self.corpus_dir)
+    inputs = job_lib.open_inputs(config, self.corpus_dir)
     with self.assertLogs('absl', 'WARNING') as logs:
       self._run('warm_start', inputs)
     self.assertIn('4 of 4 blocks', ''.join(logs.output))

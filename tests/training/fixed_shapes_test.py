@@ -18,13 +18,12 @@ from realm_tf.data import sampling
 from realm_tf.model import realm_model
 from realm_tf.tpu import programs
 from realm_tf.training import answer_labels
+from realm_tf.training import finetuning_trainer
+from realm_tf.training import inverse_cloze_run
+from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training.finetuning import finetuning_batches
-from realm_tf.training.finetuning import finetuning_trainer
-from realm_tf.training.inverse_cloze import inverse_cloze_batches
-from realm_tf.training.inverse_cloze import inverse_cloze_trainer
-from realm_tf.training.pretraining import pretraining_batches
-from realm_tf.training.pretraining import pretraining_trainer
+from realm_tf.training import pretraining_batches
+from realm_tf.training import pretraining_trainer
 from tests import fakes
 from tests import tiny
 from tests.index import small
@@ -98,7 +97,7 @@ class FixedShapesTest(parameterized.TestCase):
     )
 
   def _inverse_cloze(self, share):
-    return inverse_cloze_batches.batches(
+    return inverse_cloze_run.sentence_batches(
       self.table, _ORDINARY_IDS, self.config, share=share
     )
 
@@ -114,7 +113,7 @@ class FixedShapesTest(parameterized.TestCase):
       small.TOKENIZER,
       config=self.config.finetuning,
     )
-    return finetuning_batches.batches(
+    return finetuning_trainer.batches(
       labels,
       fakes.FoundBy(self._search),
       np.zeros([self.table.num_blocks, 4], np.float32),

@@ -13,9 +13,8 @@ from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.run import versions
+from realm_tf.training import inverse_cloze_run
 from realm_tf.training import job
-from realm_tf.training import runs
-from realm_tf.training.inverse_cloze import inverse_cloze_run
 from tests import tiny
 from tests.exchange import numpy_bert
 
@@ -45,7 +44,7 @@ class FromBertTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.directory = self.create_tempdir().full_path
-    self.inputs = runs.open_inputs(
+    self.inputs = job.open_inputs(
       tiny.config(), tiny.write_corpus(self.directory)
     )
     rng = np.random.default_rng(0)

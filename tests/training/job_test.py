@@ -11,7 +11,6 @@ from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
-from realm_tf.training import runs
 from tests import tiny
 
 _PARTS = realm_model.EMBEDDER, realm_model.MASKED_LM, realm_model.SPAN
@@ -21,7 +20,7 @@ class LoadParamsTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
     self.directory = self.create_tempdir().full_path
-    self.inputs = runs.open_inputs(
+    self.inputs = job_lib.open_inputs(
       tiny.config(), tiny.write_corpus(self.directory)
     )
 
@@ -61,12 +60,6 @@ class LoadParamsTest(tf.test.TestCase):
       sorted(left_over),
       sorted(n for n in arrays if n.startswith(realm_model.READER_PREFIXES)),
     )
-
-  def test_without_a_directory_nothing_is_loaded(self):
-    model = self._model(realm_model.EMBEDDER)
-    before = weights.values(model.variables)
-    self.assertEmpty(self._load(model))
-    self._assert_from(model, '', before)
 
   def test_init_from_must_have_parameters_and_the_same_vocabulary(self):
     model = self._model(realm_model.EMBEDDER)
@@ -124,7 +117,7 @@ class BeginTest(tf.test.TestCase):
     super().setUp()
     self.directory = self.create_tempdir().full_path
     self.run_dir = os.path.join(self.directory, 'run')
-    self.inputs = runs.open_inputs(
+    self.inputs = job_lib.open_inputs(
       tiny.config(), tiny.write_corpus(self.directory)
     )
 

@@ -18,14 +18,15 @@ def at_step(
   test: absltest.TestCase, trainer: type[step_trainer.StepTrainer], step: int
 ) -> Iterator[None]:
   """Ends a run before `step`; fails if the run ends earlier."""
+  train_step = trainer.train_step
 
-  def before_step(_, batch, number):
-    if number == step:
+  def killed(self, iterator):
+    if int(self.global_step) == step:
       raise _KilledError
-    return batch
+    train_step(self, iterator)
 
   with (
-    mock.patch.object(trainer, 'before_step', before_step),
+    mock.patch.object(trainer, 'train_step', killed),
     test.assertRaises(_KilledError),
   ):
     yield

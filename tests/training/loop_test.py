@@ -106,12 +106,14 @@ class LoopTest(absltest.TestCase):
   def test_a_request_to_stop_waits_for_the_step(self):
     trainer = _Trainer()
 
-    def before_step(batch, step):
-      if step == 1:
-        trainer.request_stop()
-      return batch
+    train_step = trainer.train_step
 
-    trainer.before_step = before_step
+    def asked_after_two(iterator):
+      train_step(iterator)
+      if int(trainer.global_step) == 2:
+        trainer.request_stop()
+
+    trainer.train_step = asked_after_two
     with self.assertRaisesRegex(errors.Stopped, 'step 2 '):
       self._train(trainer, 4)
 

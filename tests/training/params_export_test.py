@@ -1,14 +1,19 @@
 """Tests for realm_tf.training.params_export."""
 
 import dataclasses
+import os
 
 import numpy as np
 import tensorflow as tf
 
+from realm_tf import errors
 from realm_tf.config import config_files
+from realm_tf.index import model_files
+from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.run import versions
+from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from tests import tiny
 
@@ -93,6 +98,103 @@ class UntrainedTest(tf.test.TestCase):
     for _ in range(2):  # The second time there is nothing to remove.
       params_export.forget_untrained(self.run_dir)
       self.assertEmpty(params_export.read_untrained(self.run_dir))
+
+
+_AFTER = {
+  'query_bert/a': np.float32([1, 2]),
+  'reader_bert/a': np.float32([5]),
+  realm_model.NULL_BIAS: np.float32(4),
+}
+_BEFORE = {
+  'query_bert/a': np.float32([3, -2]),
+  'reader_bert/a': np.float32([7]),
+}
+
+
+class WeightAverageTest(tf.test.TestCase):
+  def test_embedders_are_averaged_and_the_reader_is_not(self):
+    found = params_export.average(_AFTER, _BEFORE, 0.75, where='before')
+    self.assertAllEqual(found['query_bert/a'], [1.5, 1.0])
+    self.assertEqual(found['query_bert/a'].dtype, np.float32)
+    self.assertAllEqual(found['reader_bert/a'], [5])
+    self.assertEqual(found[realm_model.NULL_BIAS], 4)  # Learned in training.
+
+  def test_scalars_that_both_have_stay_arrays(self):
+    before = {**_BEFORE, realm_model.NULL_BIAS: np.float32(2)}
+    found = params_export.average(_AFTER, before, 0.5, where='before')
+    self.assertIsInstance(found[realm_model.NULL_BIAS], np.ndarray)
+    self.assertEqual(found[realm_model.NULL_BIAS], 3)
+
+  def test_other_embedders_are_refused(self):
+    for name, value in (
+      ('query_bert/a', np.float32([1, 2, 3])),
+      ('query_bert/b', np.float32([1, 2])),
+    ):
+      with self.assertRaisesRegex(
+        errors.UserError, 'query_bert/a .* elsewhere'
+      ):
+        params_export.average(_AFTER, {name: value}, 0.5, where='elsewhere')
+
+
+class WriteTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.inputs = job_lib.open_inputs(
+      tiny.config(), tiny.write_corpus(self.directory)
+    )
+    self.after = self._publish(
+      'after', 5, realm_model.EMBEDDER, realm_model.MASKED_LM
+    )
+    self.before = self._publish('before', 0, realm_model.EMBEDDER)
+    self.output = os.path.join(self.directory, 'average')
+
+  def _write(self, after=None, before=None):
+    return params_export.write_average(
+      after or self.after, before or self.before, 0.5, output_dir=self.output
+    )
+
+  def _publish(self, name, step, *parts):
+    model = realm_model.RealmModel(self.inputs.config.model, parts)
+    for variable in model.variables:
+      variable.assign(tf.random.normal(variable.shape))
+    path = os.path.join(self.directory, name)
+    job_lib.Job(path).begin(self.inputs.config, self.inputs.vocab_file)
+    params_export.publish(path, step, model)
+    return path
+
+  def test_a_model_directory_of_the_same_step(self):
+    self.assertEqual(self._write().step, 5)
+    found, after, before = (
+      model_files.open_model(path).read_params()
+      for path in (self.output, self.after, self.before)
+    )
+    self.assertEqual(sorted(found), sorted(after))
+    for name, value in found.items():
+      if name.startswith(realm_model.EMBEDDER_PREFIXES):
+        self.assertAllClose(value, (after[name] + before[name]) / 2)
+      else:
+        self.assertAllEqual(value, after[name])
+    model_files.open_model(
+      self.output, [realm_model.EMBEDDER, realm_model.MASKED_LM]
+    )
+
+  def test_nothing_is_replaced(self):
+    self._write()
+    with self.assertRaisesRegex(errors.UserError, 'new directory'):
+      self._write()
+
+  def test_a_model_without_embedders_is_refused(self):
+    path = self._publish('reader', 0, realm_model.MASKED_LM)
+    with self.assertRaisesRegex(errors.UserError, 'must have embedders'):
+      self._write(path, path)
+    self.assertFalse(os.path.exists(self.output))
+
+  def test_another_vocabulary_is_refused(self):
+    with open(layout.vocab_file(self.before), 'a') as file:
+      file.write('g\n')
+    with self.assertRaisesRegex(errors.UserError, 'one vocabulary'):
+      self._write()
 
 
 if __name__ == '__main__':

@@ -23,12 +23,12 @@ class _ProductTrainer(step_trainer.StepTrainer):
   def loss_and_logs(self, batch):
     return self.w * tf.reduce_mean(batch['x']), {'x': batch['x']}
 
-  def host_logs(self):
-    return {'extra': 3.0}
-
 
 def _batches(*rows):
-  return iter([{'x': np.array(row, np.float32)} for row in rows])
+  return iter(
+    {'x': np.array(row, np.float32), 'age': i}
+    for i, row in enumerate(rows, start=1)
+  )
 
 
 class StepTrainerTest(tf.test.TestCase):
@@ -40,7 +40,7 @@ class StepTrainerTest(tf.test.TestCase):
     self.assertAllClose(logs['loss'], 1.0)
     self.assertAllClose(logs['x'], 3.0)
     self.assertAllClose(logs['gradient_norm'], 3.0)
-    self.assertEqual(logs['extra'], 3.0)
+    self.assertEqual((logs['age'], logs['age_max']), (1.5, 2))
     self.assertEqual(int(trainer.global_step), 2)
     self.assertGreater(logs['examples_per_second'], 0)
     self.assertAllClose(trainer.unused, 7.0)

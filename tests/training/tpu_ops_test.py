@@ -16,11 +16,11 @@ from realm_tf import config as config_lib
 from realm_tf.model import precision
 from realm_tf.model import realm_model
 from realm_tf.model import token_tagger
+from realm_tf.training import finetuning_trainer
+from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training.finetuning import finetuning_trainer
-from realm_tf.training.inverse_cloze import inverse_cloze_trainer
-from realm_tf.training.pretraining import pretraining_trainer
-from realm_tf.training.tagger import tagger_trainer
+from realm_tf.training import pretraining_trainer
+from realm_tf.training import taggers
 from tests import tiny
 from tests import xla_graphs
 
@@ -130,7 +130,7 @@ def _finetuning(config, is_fixed=False, **changes):
 
 
 def _tagger(config):
-  trainer = tagger_trainer.TaggerTrainer(
+  trainer = taggers.TaggerTrainer(
     _optimizer(),
     token_tagger.TokenTagger(config.model.reader_bert, 3),
     tiny.SPECIAL_IDS,

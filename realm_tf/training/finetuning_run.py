@@ -1,0 +1,248 @@
+"""Fine-tunes for QA: questions + a pre-trained model -> a QA model.
+
+By default only Embed_input and the reader learn (Section 3.3).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Optional
+
+from absl import logging
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.data import whole_blocks
+from realm_tf.index import index_builder
+from realm_tf.index import model_files
+from realm_tf.index import storage
+from realm_tf.model import path_scorer
+from realm_tf.model import realm_model
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrievers
+from realm_tf.run import layout
+from realm_tf.run import metrics_log
+from realm_tf.run import versions
+from realm_tf.training import answer_labels
+from realm_tf.training import finetuning_trainer
+from realm_tf.training import job as job_lib
+from realm_tf.training import loop
+
+_KEPT_VERSIONS = 2  # Of the index.
+_PARTS = realm_model.EMBEDDER, realm_model.SPAN
+# (model, index) -> exact match in percent.
+ExactMatch = Callable[[realm_model.RealmModel, storage.Index], float]
+
+
+def run(
+  inputs: job_lib.Inputs,
+  questions: Sequence[questions_lib.Question],
+  job: job_lib.Job,
+  *,
+  retriever: Optional[retriever_lib.Retriever] = None,
+  exact_match: Optional[ExactMatch] = None,
+) -> None:
+  """Fine-tunes and publishes the QA model, with an index.
+
+  Args:
+    retriever: Replaces the model's own search and scores, e.g. by BM25.
+    exact_match: Measures the model on development questions. With it, the run
+      publishes the best parameters; without it, the last.
+  """
+  towers = realm_model.separate_towers(inputs.config.model)
+  inputs = inputs.changed(model=towers)
+  config = inputs.config
+  job.share(config.finetuning.batch_size)  # Checked before the run begins.
+  whole_blocks.check(
+    inputs.table, config.lengths, whole_blocks.of_finetuning(config)
+  )
+  labels = answer_labels.of_questions(questions, inputs, config.finetuning)
+  keep = (path_scorer.PREFIX,) if retriever else ()  # For a path retriever.
+  model = job.create_model(inputs, _PARTS, keep=keep)
+  indexes = FinetuningIndex(inputs, model, job)
+  run_loop = loop.Loop(
+    job,
+    config.finetuning,
+    config.seed,
+    lambda optimizer: finetuning_trainer.FinetuningTrainer(
+      optimizer, model, config, special_ids=inputs.special_ids
+    ),
+  )
+  choice = ModelChoice(run_loop, job, exact_match, config=config.finetuning)
+  if retriever:
+    most = config.finetuning.num_searched
+    retriever = labels.questions.search_once(retriever, most)
+  for index, until in indexes.each(run_loop):
+    batches = _batches(labels, inputs, run_loop, index, retriever)
+    choice.train(until, batches, index)
+    if choice.is_over:
+      break
+  choice.restore_best()
+  if not config.finetuning.freeze_block_tower:
+    indexes.build(run_loop.step)
+  if not exact_match:
+    run_loop.publish()
+  run_loop.finish()
+
+
+def _batches(
+  labels: answer_labels.AnswerLabels,
+  inputs: job_lib.Inputs,
+  run_loop: loop.Loop,
+  index: storage.Index,
+  retriever: Optional[retriever_lib.Retriever],
+) -> Iterator[dict[str, Any]]:
+  """Yields batches found by `retriever`, or by the current query embedder."""
+  return finetuning_trainer.batches(
+    labels,
+    retriever
+    or retrievers.over_model(
+      run_loop.trainer.model,
+      index.searcher,
+      inputs.config.lengths.query_tokens,
+      inputs.special_ids,
+    ),
+    None if retriever else index.embeddings,
+    experiment=inputs.config,
+    share=run_loop.share,
+  )
+
+
+class ModelChoice:
+  """Publishes parameters if their exact match is the run's highest so far.
+
+  A resumed run reads the earlier measurements from their log. Without an
+  `exact_match` it measures nothing.
+  """
+
+  def __init__(
+    self,
+    run_loop: loop.Loop,
+    job: job_lib.Job,
+    exact_match: Optional[ExactMatch],
+    *,
+    config: config_lib.FinetuningConfig,
+  ):
+    self._loop, self._config, self._exact_match = run_loop, config, exact_match
+    self._is_chief = job.is_chief
+    self._root = layout.params_root(job.run_dir)
+    self._log = layout.dev_metrics_file(job.run_dir)
+    self._scores: dict[int, float] = {}  # By step.
+    if exact_match:
+      if self._is_chief:
+        metrics_log.cut(self._log, run_loop.step)
+      scores = metrics_log.values(self._log, 'exact_match')
+      self._scores = {s: scores[s] for s in scores if s <= run_loop.step}
+
+  @property
+  def best_step(self) -> int:
+    """First step with the highest score; 0 without scores."""
+    return max(self._scores, key=lambda step: self._scores[step], default=0)
+
+  @property
+  def is_over(self) -> bool:
+    """Whether the last `patience` measurements brought no improvement."""
+    since = sum(step > self.best_step for step in self._scores)
+    return 0 < self._config.patience <= since
+
+  def train(
+    self, until: int, batches: Iterator[dict[str, Any]], index: storage.Index
+  ) -> None:
+    """Trains up to `until`, or until `is_over`, and measures."""
+    every = self._config.judge_every_steps if self._exact_match else until
+    while True:
+      # First: a resumed run may lack the measurement of its checkpoint.
+      self._measure_if_due(index)
+      self._loop.save()
+      if self.is_over or self._loop.step >= until:
+        return
+      next_step = (self._loop.step // every + 1) * every
+      self._loop.train(min(until, next_step), batches)
+
+  def restore_best(self) -> None:
+    """Loads the best parameters, the newest version, into the model."""
+    newest = versions.newest(self._root)
+    if self._exact_match and newest and self.best_step != self._loop.step:
+      self._loop.trainer.model.load(model_files.read_params(newest))
+
+  def _measure_if_due(self, index: storage.Index) -> None:
+    """Measures the current parameters if their step is due and new.
+
+    Publishes them if they are the best; then logs the score.
+    """
+    step = self._loop.step
+    is_last = step == self._config.optimizer.num_steps
+    is_due = step and (step % self._config.judge_every_steps == 0 or is_last)
+    if not self._exact_match or not is_due or step in self._scores:
+      return
+    # The log's number of digits: a resumed run compares the same scores.
+    score = round(self._exact_match(self._loop.trainer.model, index), 6)
+    self._scores[step] = score
+    logging.info('Exact match at step %d: %.2f.', step, score)
+    if self.best_step == step:
+      self._loop.publish()
+      if self._is_chief:
+        versions.prune(self._root, 1)
+    if self._is_chief:
+      metrics_log.append(self._log, step, {'exact_match': score})
+
+
+class FinetuningIndex:
+  """Builds and loads index versions; at first, of the first parameters.
+
+  With a frozen Embed_doc (Guu et al. 2020, Section 3.3) one index suffices.
+  Else the run builds an index every `refresh_every_steps` and at the end. It
+  does so between two steps, so that runs are reproducible.
+
+  Must be created before a checkpoint is read. The first build reuses embeddings
+  of the index of `job.init_from`.
+  """
+
+  def __init__(
+    self,
+    inputs: job_lib.Inputs,
+    model: realm_model.RealmModel,
+    job: job_lib.Job,
+  ):
+    self._config = inputs.config.finetuning
+    self._builder = index_builder.IndexBuilder(
+      inputs.table,
+      inputs.config,
+      inputs.special_ids,
+      inputs.tokenizer.mask_id,
+      model,
+    )
+    self._root = layout.index_root(job.run_dir)
+    init_from = job.init_from.model_dir
+    base = init_from and model_files.open_model(init_from).newest_index
+    self._base = base.path if base else None
+    self.build(0)
+
+  def build(self, step: int) -> None:
+    """Builds version `step` with the current parameters."""
+    self._builder.build(step, self._root, base=self._base, fits=False)
+    self._base = None
+    storage.prune(self._root, _KEPT_VERSIONS)
+
+  def at(self, step: int) -> storage.Index:
+    """Returns the index for batches of `step`; UserError if it is missing."""
+    every = self._config.refresh_every_steps
+    built_at = step // every * every if every else 0
+    if built_at == step:
+      self.build(step)
+    path = versions.version_path(self._root, built_at)
+    if not versions.is_complete(path):
+      raise errors.UserError(
+        f'Training from step {step} must have the index of step {built_at}. '
+        f'Found none in {self._root}. Start again in another directory.'
+      )
+    return storage.load(path, self._builder.corpus_fingerprint)
+
+  def each(self, run_loop: loop.Loop) -> Iterator[tuple[storage.Index, int]]:
+    """Yields each index of a run, and the step up to which it serves."""
+    last = run_loop.num_steps
+    every = self._config.refresh_every_steps or last
+    while True:
+      step = run_loop.step
+      yield self.at(min(step, last - 1)), min(last, (step // every + 1) * every)
+      if run_loop.step >= last:
+        return

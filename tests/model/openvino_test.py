@@ -1,0 +1,230 @@
+"""Tests for realm_tf.model.openvino_encoder."""
+
+from concurrent import futures
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.model import bert
+from realm_tf.model import exclusion
+from realm_tf.model import openvino_encoder
+from realm_tf.model import span_reader
+from tests import source_tree
+
+_LENGTHS = (11, 4, 1)  # Lengths of three rows without padding.
+
+
+def _config(**kwargs):
+  return config_lib.BertConfig(
+    vocab_size=50,
+    hidden_size=24,
+    num_layers=3,
+    num_heads=3,
+    intermediate_size=40,
+    max_positions=16,
+    initializer_range=0.3,
+    **kwargs,
+  )
+
+
+def _tokens():
+  rng = np.random.default_rng(0)
+  mask = np.arange(11) < np.array(_LENGTHS)[:, None]
+  return {
+    'input_word_ids': (rng.integers(1, 50, [3, 11]) * mask).astype(np.int32),
+    'input_mask': mask.astype(np.int32),
+    'input_type_ids': ((np.arange(11) > 2) * mask).astype(np.int32),
+  }
+
+
+# Compiles graphs, frees them in the same order, and gets a signal.
+_SIGNALLED = """
+import signal
+import numpy as np
+from realm_tf.model import openvino_encoder as lib
+
+ones = np.ones([64, 64], np.float32)
+signal.signal(signal.SIGTERM, lambda *_: print('handled'))
+runs = []
+for i in range(6):
+  x = lib.ops.parameter([64, 64], np.float32)
+  graph = lib.openvino.Model([lib.ops.matmul(x, x, False, False)], [x])
+  runs.append(lib.compile_graph(graph, 'bfloat16'))
+  runs[-1]([ones])
+  while i % 3 == 2 and runs:
+    del runs[0]
+  signal.raise_signal(signal.SIGTERM)
+"""
+
+
+class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
+  def _exact(self, config):
+    encoder = bert.build_encoder(config)
+    for variable in encoder.variables:  # Replaces biases of 0 and gains of 1.
+      noise = tf.random.stateless_normal(variable.shape, seed=[1, 2])
+      variable.assign_add(0.1 * noise)
+    return encoder, encoder(_tokens())
+
+  @parameterized.parameters('gelu_tanh', 'gelu', 'relu')
+  def test_agrees_with_the_exact_encoder(self, activation):
+    config = _config(activation=activation)
+    encoder, exact = self._exact(config)
+    actual = openvino_encoder.OpenvinoEncoder(encoder, config)(_tokens())
+    self.assertAllClose(
+      actual['pooled_output'], exact['pooled_output'], atol=1e-5
+    )
+    for row, length in enumerate(_LENGTHS):
+      self.assertAllClose(
+        actual['sequence_output'][row, :length],
+        exact['sequence_output'][row, :length],
+        atol=1e-5,
+      )
+
+  def test_the_first_position_is_the_same_alone(self):
+    encoder, exact = self._exact(_config())
+    actual = openvino_encoder.OpenvinoEncoder(
+      encoder, _config(), cls_only=True
+    )(_tokens())
+    self.assertEqual(actual['sequence_output'].shape, (3, 1, 24))
+    self.assertAllClose(
+      actual['sequence_output'], exact['sequence_output'][:, :1], atol=1e-5
+    )
+    self.assertAllClose(
+      actual['pooled_output'], exact['pooled_output'], atol=1e-5
+    )
+
+  def test_bfloat16_is_near(self):
+    encoder, exact = self._exact(_config())
+    actual = openvino_encoder.OpenvinoEncoder(encoder, _config(), 'bfloat16')
+    pooled, expected = (
+      actual(_tokens())['pooled_output'],
+      exact['pooled_output'],
+    )
+    cosine = np.sum(pooled * expected, axis=1) / (
+      np.linalg.norm(pooled, axis=1) * np.linalg.norm(expected, axis=1)
+    )
+    self.assertAllGreater(cosine, 0.999)
+
+  def test_copies_the_variables(self):
+    encoder, exact = self._exact(_config())
+    kept = openvino_encoder.OpenvinoEncoder(encoder, _config())
+    encoder.variables[0].assign_add(tf.ones_like(encoder.variables[0]))
+    self.assertAllClose(
+      kept(_tokens())['pooled_output'], exact['pooled_output'], atol=1e-5
+    )
+
+  def test_signals_work_after_graphs_are_freed(self):
+    self.assertEqual(_printed_by(_SIGNALLED).split(), ['handled'] * 6)
+
+  def test_a_missing_openvino_is_named(self):
+    said = _printed_by(
+      'import sys; sys.modules["openvino"] = None\n'
+      'from realm_tf import errors\n'
+      'try:\n'
+      '  from realm_tf.model import openvino_encoder\n'
+      'except errors.UserError as error:\n'
+      '  print(error)\n'
+    )
+    self.assertIn("pip install 'realm_tf[openvino]'", said)
+
+
+def _printed_by(script):
+  done = subprocess.run(
+    [sys.executable, '-X', 'faulthandler', '-c', script],
+    cwd=source_tree.ROOT,
+    capture_output=True,
+    text=True,
+    check=True,
+  )
+  return done.stdout
+
+
+_READER_CONFIG = config_lib.BertConfig(
+  vocab_size=50,
+  hidden_size=24,
+  num_layers=2,
+  num_heads=3,
+  intermediate_size=40,
+  max_positions=32,
+  initializer_range=0.3,
+)
+# For each of four rows: wordpieces of [CLS] x [SEP], and of the body.
+_PAIR_LENGTHS = ((3, 9), (5, 1), (2, 20), (4, 6))
+
+
+def _pairs():
+  length = max(question + body + 1 for question, body in _PAIR_LENGTHS)
+  places = np.arange(length)
+  ends = np.array([question + body + 1 for question, body in _PAIR_LENGTHS])
+  mask = places < ends[:, None]
+  types = mask & (places >= np.array(_PAIR_LENGTHS)[:, :1])
+  ids = np.random.default_rng(0).integers(1, 50, mask.shape) * mask
+  return {
+    'input_word_ids': ids.astype(np.int32),
+    'input_mask': mask.astype(np.int32),
+    'input_type_ids': types.astype(np.int32),
+  }
+
+
+class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
+  @parameterized.parameters(False, True)
+  def test_agrees_with_the_exact_reader(self, has_words):
+    encoder = bert.build_encoder(_READER_CONFIG)
+    is_inner = np.arange(50) % 5 == 0 if has_words else None
+    exact = span_reader.SpanReader(
+      encoder, 8, 4, is_inner=is_inner, null_spans=has_words
+    )
+    tokens = _pairs()
+    pairs = {name: ids[:, None] for name, ids in tokens.items()}
+    exact(pairs, 20)
+    for variable in exact.variables:  # Replaces biases of 0 and gains of 1.
+      noise = tf.random.stateless_normal(variable.shape, seed=[1, 2])
+      variable.assign_add(0.1 * noise)
+    reader = openvino_encoder.OpenvinoReader(exact, _READER_CONFIG, 'float32')
+    for body_length in (20, 22):  # The longest body, and a longer one.
+      scores = exact(pairs, body_length)
+      expected = scores.spans[:, 0].numpy()
+      actual, null = reader(tokens, body_length)
+      self.assertAllClose(null, scores.null[:, 0], rtol=1e-4, atol=1e-4)
+      self.assertEqual(actual.dtype, np.float32)
+      np.testing.assert_array_equal(
+        exclusion.exists(actual), exclusion.exists(expected)
+      )
+      self.assertAllClose(actual, expected, rtol=1e-4, atol=1e-4)
+    # 9 + 8 + 7 + 6 spans in a body of 9 wordpieces.
+    number = exclusion.exists(actual)[0].sum()
+    (self.assertLess if has_words else self.assertEqual)(number, 30)
+
+  def test_one_row_of_another_size(self):
+    reader = openvino_encoder.OpenvinoReader(*_small(), 'float32')
+    tokens = _pairs()
+    all_rows = reader(tokens, 20).spans
+    some = {name: ids[1:2, :7] for name, ids in tokens.items()}
+    one = reader(some, 1).spans
+    self.assertEqual(one.shape, (1, 1, 4))
+    self.assertAllClose(one[0], all_rows[1, :1], rtol=1e-5, atol=1e-5)
+
+  def test_threads_take_turns(self):
+    reader = openvino_encoder.OpenvinoReader(*_small(), 'float32')
+    tokens = _pairs()
+    expected = reader(tokens, 20).spans
+    with futures.ThreadPoolExecutor(4) as pool:
+      for actual in pool.map(lambda _: reader(tokens, 20), range(40)):
+        np.testing.assert_array_equal(actual.spans, expected)
+
+
+def _small():
+  exact = span_reader.SpanReader(
+    bert.build_encoder(_READER_CONFIG), hidden_size=8, max_span_width=4
+  )
+  exact({name: ids[:, None] for name, ids in _pairs().items()}, 20)
+  return exact, _READER_CONFIG
+
+
+if __name__ == '__main__':
+  absltest.main()

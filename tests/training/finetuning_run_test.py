@@ -1,0 +1,211 @@
+"""Tests for realm_tf.training.finetuning_run."""
+
+import os
+import types
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.model import weights
+from realm_tf.qa import loading
+from realm_tf.qa import validation
+from realm_tf.run import layout
+from realm_tf.run import versions
+from realm_tf.training import finetuning_run
+from realm_tf.training import job
+from realm_tf.training import params_export
+from tests import tiny
+
+_TWELVE_STEPS = config_lib.OptimizerConfig(3e-2, 12)
+_QUESTIONS = (
+  questions_lib.Question('a b ?', ('c',), gold_id='first'),
+  questions_lib.Question('f', ('e',)),
+  questions_lib.Question('d', ('[ac]',), regex=True),
+)
+
+
+class FinetuningRunTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.corpus_dir = tiny.write_corpus(self.directory)
+
+  def _run(self, name, questions=_QUESTIONS, options=None, **changes):
+    config = tiny.config(
+      finetuning={'batch_size': 3, 'log_every_steps': 1, **changes}
+    )
+    inputs = job.open_inputs(config, self.corpus_dir)
+    run_dir = os.path.join(self.directory, name)
+    options = options(inputs) if options else {}
+    finetuning_run.run(inputs, questions, job.Job(run_dir), **options)
+    return run_dir
+
+  def _rows(self, run_dir):
+    return tiny.read_rows(layout.metrics_file(run_dir))
+
+  def test_learns_the_answers_of_its_questions(self):
+    for objective in ('marginal', 'hard_em'):
+      for supervision in ('answer', 'gold'):
+        name = f'{objective}_{supervision}'
+        rows = self._rows(
+          self._run(
+            name,
+            optimizer=_TWELVE_STEPS,
+            objective=objective,
+            supervision=supervision,
+          )
+        )
+        self.assertLess(rows[-1]['loss'], rows[0]['loss'] - 0.1)
+        self.assertEqual(rows[0]['answer_in_searched_blocks'], 100)
+
+  def test_regular_expressions_are_trained_on(self):
+    rows = self._rows(
+      self._run(
+        'regex', _QUESTIONS[2:], optimizer=_TWELVE_STEPS, read_titles=True
+      )
+    )
+    self.assertGreater(rows[0]['answer_in_read_blocks'], 0)
+    self.assertLess(rows[-1]['loss'], rows[0]['loss'])
+
+  def test_the_best_parameters_are_published_with_their_index(self):
+    scores = {2: 7.0, 4: 5.0}
+    judged = []
+
+    def options(_):
+      def score(model, index):
+        judged.append(index.path)
+        return scores[2 * len(judged)]
+
+      return {'exact_match': score}
+
+    run_dir = self._run(
+      'best', options=options, judge_every_steps=2, freeze_block_tower=False
+    )
+    self.assertLen(judged, 2)
+    self.assertEqual(versions.newest(layout.params_root(run_dir)).step, 2)
+    self.assertTrue(os.path.exists(layout.done_file(run_dir)))
+    # Loading refuses an index of other parameters.
+    answerer = loading.load_answerer(run_dir, self.corpus_dir)
+    self.assertLen(answerer.answer(['a b ?']), 1)
+
+  def test_judged_by_exact_match_with_patience(self):
+    def options(inputs):
+      never = [questions_lib.Question('a', ('no such answer',))]
+      return {
+        'exact_match': validation.Validator(
+          never, inputs.table, inputs.tokenizer, inputs.config
+        )
+      }
+
+    run_dir = self._run(
+      'stopped', options=options, judge_every_steps=1, patience=2
+    )
+    self.assertEqual(self._rows(run_dir)[-1]['step'], 3)
+    rows = tiny.read_rows(layout.dev_metrics_file(run_dir))
+    self.assertEqual(
+      rows, [{'step': step, 'exact_match': 0.0} for step in (1, 2, 3)]
+    )
+    self.assertEqual(versions.newest(layout.params_root(run_dir)).step, 1)
+
+
+class _Model(tf.Module):
+  def __init__(self):
+    super().__init__()
+    self.weight = tf.Variable(0.0, name='weight')
+
+  def load(self, arrays):
+    return weights.assign(self.variables, arrays)
+
+
+class _Loop:
+  """A loop with a weight that equals the step."""
+
+  def __init__(self, run_dir, step=0):
+    self.model, self.run_dir, self.step = _Model(), run_dir, step
+    self.trainer = types.SimpleNamespace(model=self.model)
+
+  def train(self, until, batches):
+    self.step = until
+    self.model.weight.assign(float(until))
+
+  def save(self):
+    pass
+
+  def publish(self):
+    return params_export.publish(self.run_dir, self.step, self.model)
+
+
+class ModelChoiceTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.run_dir = self.create_tempdir().full_path
+    self.judged = []
+
+  def _run(self, scores, step=0, killed_after=10, **changes):
+    """Runs to the end or to a stop, with scores by step."""
+    config = tiny.changed(
+      tiny.config().finetuning,
+      optimizer=config_lib.OptimizerConfig(1e-2, 10),
+      judge_every_steps=2,
+      **changes,
+    )
+    run_loop = _Loop(self.run_dir, step)
+
+    def judge(model, index):
+      self.assertEqual((model, index), (run_loop.model, 'index'))
+      self.judged.append(run_loop.step)
+      return scores[run_loop.step]
+
+    choice = finetuning_run.ModelChoice(
+      run_loop, job.Job(self.run_dir), judge, config=config
+    )
+    choice.train(killed_after, 'batches', 'index')
+    return run_loop, choice
+
+  def _rows(self):
+    return tiny.read_rows(layout.dev_metrics_file(self.run_dir))
+
+  def test_the_newest_parameters_are_the_best(self):
+    run_loop, choice = self._run({2: 5.0, 4: 7.0, 6: 6.0, 8: 7.0, 10: 1.0})
+    self.assertEqual(self.judged, [2, 4, 6, 8, 10])
+    self.assertEqual(choice.best_step, 4)  # The first of two equal scores.
+    self.assertEqual(run_loop.step, 10)
+    root = layout.params_root(self.run_dir)
+    self.assertEqual(
+      os.listdir(root), [os.path.basename(versions.version_path(root, 4))]
+    )
+    choice.restore_best()
+    self.assertEqual(run_loop.model.weight.numpy(), 4.0)
+    self.assertEqual(self._rows()[1], {'step': 4, 'exact_match': 7.0})
+
+  def test_stops_after_patience_measurements_without_improvement(self):
+    scores = {2: 5.0, 4: 7.0, 6: 6.0, 8: 7.0, 10: 9.0}
+    run_loop, choice = self._run(scores, patience=2)
+    self.assertEqual((run_loop.step, choice.best_step), (8, 4))
+
+  def test_a_resumed_run_measures_no_step_twice(self):
+    scores = {2: 5.0, 4: 7.0, 6: 6.0, 8: 3.0, 10: 1.0}
+    self._run(scores, killed_after=6)
+    with open(layout.dev_metrics_file(self.run_dir), 'a') as file:
+      file.write('{"step": 8, "exa')  # Killed while it wrote.
+    run_loop, choice = self._run(scores, step=6)
+    self.assertEqual(self.judged, [2, 4, 6, 8, 10])
+    self.assertEqual(choice.best_step, 4)
+    self.assertEqual([row['step'] for row in self._rows()], [2, 4, 6, 8, 10])
+    choice.restore_best()
+    np.testing.assert_equal(run_loop.model.weight.numpy(), 4.0)
+
+  def test_measurements_after_the_checkpoint_are_repeated(self):
+    scores = {2: 5.0, 4: 7.0, 6: 8.0, 8: 3.0, 10: 1.0}
+    self._run(scores, killed_after=6)
+    run_loop, choice = self._run(scores, step=4)
+    self.assertEqual(self.judged, [2, 4, 6, 6, 8, 10])
+    self.assertEqual(choice.best_step, 6)
+    self.assertEqual(run_loop.step, 10)
+
+
+if __name__ == '__main__':
+  absltest.main()

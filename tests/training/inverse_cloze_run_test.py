@@ -1,0 +1,369 @@
+"""Tests for realm_tf.training.inverse_cloze_run."""
+
+import itertools
+import os
+import types
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.data import block_table
+from realm_tf.data import sampling
+from realm_tf.run import layout
+from realm_tf.training import answer_labels
+from realm_tf.training import inverse_cloze_run
+from realm_tf.training import job
+from tests import fakes
+from tests import tiny
+
+
+def _run_config(**changes):
+  """Returns a config with scores far from 0, for fast learning."""
+  return tiny.config(
+    model={
+      'embedder_bert': {'initializer_range': 0.5},
+      'embedder': {'score_scale': 100.0},
+    },
+    inverse_cloze=changes,
+  )
+
+
+class InverseClozeRunTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.corpus_dir = tiny.write_corpus(self.directory)
+
+  def _run(self, name, config, questions=()):
+    run_dir = os.path.join(self.directory, name)
+    inputs = job.open_inputs(config, self.corpus_dir)
+    inverse_cloze_run.run(inputs, questions, job.Job(run_dir))
+    return run_dir
+
+  def _assert_chunks_are_equal(self, questions):
+    """Compares a run in chunks with a run without; returns its losses."""
+    runs_of_losses = []
+    for chunk_size in (0, 2):
+      config = _run_config(batch_size=4, chunk_size=chunk_size)
+      run_dir = self._run(str(chunk_size), config, questions)
+      rows = tiny.read_rows(layout.metrics_file(run_dir))
+      runs_of_losses.append([row['loss'] for row in rows])
+    np.testing.assert_allclose(*runs_of_losses, rtol=0, atol=5e-6)
+    return runs_of_losses[0]
+
+  def test_a_run_in_chunks_equals_a_run_without(self):
+    losses = self._assert_chunks_are_equal([])
+    self.assertLen(losses, 4)
+    self.assertNotAlmostEqual(losses[0], losses[3], 3)
+
+  def test_learns_from_questions_with_and_without_chunks(self):
+    table = block_table.BlockTable.open(self.corpus_dir)
+    ids = range(table.num_blocks)
+    losses = self._assert_chunks_are_equal(
+      [
+        questions_lib.Question(text[:3], (text[:1],), gold_id=article_id)
+        for text, article_id in zip(table.texts(ids), table.article_ids(ids))
+      ]
+    )
+    self.assertLess(losses[-1], losses[0] - 0.1)
+
+  def test_questions_without_a_block_leave_no_run_directory(self):
+    question = questions_lib.Question('a ?', ('zz',), gold_id='first')
+    with self.assertRaisesRegex(errors.UserError, 'Found none of 1 answers'):
+      self._run('run', _run_config(), [question])
+    self.assertFalse(os.path.exists(os.path.join(self.directory, 'run')))
+
+  def test_a_part_that_is_not_whole_chunks_is_a_user_error(self):
+    # A batch of 8 is 2 chunks of 4, but a quarter of it is half a chunk.
+    inputs = job.Inputs(
+      _run_config(batch_size=8, chunk_size=4), '', None, None, (), None
+    )
+    four = types.SimpleNamespace(num_replicas_in_sync=4, cluster_resolver=None)
+    with self.assertRaisesRegex(
+      errors.UserError, 'Found 2 examples on each of 4 replicas, and .*size=4'
+    ):
+      inverse_cloze_run.run(inputs, [], job.Job(self.directory, devices=four))
+
+  def test_a_batch_that_is_not_whole_chunks_is_no_config(self):
+    with self.assertRaisesRegex(ValueError, 'batch_size=8, chunk_size=3'):
+      _run_config(batch_size=8, chunk_size=3)
+    with self.assertRaisesRegex(ValueError, 'chunk_size=-1'):
+      _run_config(batch_size=8, chunk_size=-1)
+
+
+_ORDINARY_IDS = np.arange(5, 12, dtype=np.int32)
+# Twelve blocks with three titles; article i is block i.
+_TITLES = ['a'] * 5 + ['b'] * 4 + ['c'] * 3
+_TEXTS = [['a b', 'c d', 'e f'][i % 3] + ' .' * (i % 2) for i in range(12)]
+_NAMES = 'query_ids', 'title_ids', 'body_ids'
+_ANSWERS = [text[0] for text in _TEXTS]
+_TWELVE_TITLES = ['a'] * 6 + ['b'] * 4 + ['c'] * 2
+
+
+def _config(**changes):
+  return tiny.config(inverse_cloze=changes)
+
+
+def _words(ids):
+  return tiny.TOKENIZER.detokenize(ids[ids > 0])
+
+
+class InverseClozeBatchesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.table = tiny.open_corpus(self.create_tempdir().full_path)
+
+  def _take(self, number, config, first_step=0):
+    batches = inverse_cloze_run.sentence_batches(
+      self.table,
+      _ORDINARY_IDS,
+      config,
+      share=sampling.Share(first_step=first_step),
+    )
+    return list(itertools.islice(batches, number))
+
+  def _assert_same(self, actual, expected):
+    for name, value in expected.items():
+      np.testing.assert_array_equal(actual[name], value, name)
+
+  @parameterized.parameters((1.0, False), (0.0, True))
+  def test_the_sentence_leaves_its_block_at_the_rate(self, rate, stays):
+    (batch,) = self._take(1, _config(remove_rate=rate, batch_size=4))
+    for query, body in zip(batch['query_ids'], batch['body_ids']):
+      sentence = _words(query)
+      self.assertLen(sentence.split(), 3)  # Two words and a full stop.
+      self.assertEqual(sentence in _words(body), stays)
+      self.assertLen(_words(body).split(), 6 if stays else 3)
+
+  def test_the_rest_of_a_block_closes_the_gap(self):
+    (batch,) = self._take(1, _config(remove_rate=1.0, batch_size=4))
+    bodies = {_words(body) for body in batch['body_ids']}
+    sentences = ['a b', 'c d', 'e f', 'a c', 'b d', 'c e', 'd f', 'e a .']
+    self.assertContainsSubset(
+      bodies, {f'{s.removesuffix(" .")} .' for s in sentences}
+    )
+
+  def test_batches_follow_from_seed_and_step_alone(self):
+    config = _config(query_noise_rate=0.5)
+    whole = self._take(4, config)
+    resumed = self._take(2, config, first_step=2)
+    self._assert_same(resumed[0], whole[2])
+    self._assert_same(resumed[1], whole[3])
+
+  def test_an_epoch_deals_each_block_once(self):
+    batches = self._take(2, _config(remove_rate=0.0))
+    bodies = [_words(body) for batch in batches for body in batch['body_ids']]
+    self.assertLen(set(bodies), self.table.num_blocks)
+
+  def test_noise_changes_the_query_and_not_the_block(self):
+    (clean,) = self._take(1, _config(remove_rate=0.0))
+    (noisy,) = self._take(1, _config(remove_rate=0.0, query_noise_rate=1.0))
+    np.testing.assert_array_equal(noisy['body_ids'], clean['body_ids'])
+    self.assertTrue((noisy['query_ids'] != clean['query_ids']).any())
+    self.assertEqual((noisy['query_ids'] > 0).sum(), 2 * 3)
+
+  def test_dropped_words_leave_the_query_and_not_the_block(self):
+    (whole,) = self._take(1, _config(remove_rate=0.0))
+    (part,) = self._take(1, _config(remove_rate=0.0, query_drop_rate=1.0))
+    np.testing.assert_array_equal(part['body_ids'], whole['body_ids'])
+    self.assertEqual((part['query_ids'] > 0).sum(axis=1).tolist(), [1, 1])
+
+  @parameterized.parameters(
+    # [CLS], a title of one wordpiece and two [SEP] leave 3, 5 and 2 wordpieces
+    # for the body. Each sentence has 3.
+    (7, 3, 3),  # Only the first sentence fits, so it stays.
+    (9, 3, 2),  # Only the first fits; two wordpieces of the second stay.
+    (6, 2, 2),  # None fits: the query is the start of the first.
+  )
+  def test_only_sentences_that_are_embedded_whole_are_queries(
+    self, block_tokens, query_length, body_length
+  ):
+    config = tiny.config(
+      inverse_cloze={'remove_rate': 1.0}, lengths={'block_tokens': block_tokens}
+    )
+    starts = {self.table.texts([i])[0][:3].lower() for i in range(4)}
+    for batch in self._take(10, config):
+      for query, body in zip(batch['query_ids'], batch['body_ids']):
+        self.assertIn(_words(query)[:3], starts)
+        self.assertEqual(np.count_nonzero(query), query_length)
+        self.assertEqual(np.count_nonzero(body), body_length)
+
+
+def _pairs_config(**changes):
+  defaults = {'batch_size': 4, 'questions_of_title': 2}
+  return tiny.config(inverse_cloze=defaults | changes)
+
+
+def _labels(questions):
+  config = tiny.config(finetuning={'supervision': 'gold'}).finetuning
+  table = fakes.FakeTable(tiny.TOKENIZER, _TITLES, _TEXTS)
+  tokenized = answer_labels.tokenize(questions, tiny.TOKENIZER, 6)
+  return answer_labels.AnswerLabels(
+    tokenized, table, tiny.TOKENIZER, config=config
+  )
+
+
+def _on_every_block(*words):
+  """Returns labels of questions on each block, by default two."""
+  return _labels(
+    [
+      questions_lib.Question(f'{word} f', (answer,), gold_id=f'article {i}')
+      for i, answer in enumerate(_ANSWERS)
+      for word in words or ('a', 'b')
+    ]
+  )
+
+
+def _take(number, labels, config, share=sampling.WHOLE):
+  pairs = inverse_cloze_run.find_pairs(labels)
+  batches = inverse_cloze_run.question_batches(
+    *pairs, labels, config, share=share
+  )
+  return list(itertools.islice(batches, number))
+
+
+class FindTest(absltest.TestCase):
+  def test_a_question_gets_a_block_of_its_article(self):
+    labels = _labels(
+      [
+        questions_lib.Question('?', ('e',), gold_id='article 5'),
+        questions_lib.Question('?', ('zz',), gold_id='article 5'),
+        questions_lib.Question('?', ('a',), gold_id='article 3'),
+      ]
+    )
+    rows, block_ids = inverse_cloze_run.find_pairs(labels)
+    self.assertEqual(rows.tolist(), [0, 2])  # The second has no answer.
+    self.assertEqual(block_ids.tolist(), [5, 3])
+
+  def test_other_questions_get_the_first_found_block_with_an_answer(self):
+    labels = _labels(
+      [
+        questions_lib.Question('?', ('c',)),
+        questions_lib.Question('?', ('e',), gold_id='article 2'),
+        questions_lib.Question('?', ('zz',)),
+      ]
+    )
+    retriever = fakes.FakeRetriever([3, 7, 1, -1], [0.0] * 4)
+    rows, block_ids = inverse_cloze_run.find_pairs(labels, retriever, 4)
+    self.assertEqual([len(ids) for ids in retriever.asked], [2])  # Not 3.
+    self.assertEqual(rows.tolist(), [0, 1])
+    self.assertEqual(block_ids.tolist(), [7, 2])
+
+  def test_without_any_block_there_is_a_user_error(self):
+    labels = _labels([questions_lib.Question('?', ('zz',))])
+    with self.assertRaisesRegex(errors.UserError, 'Found none for 1 questions'):
+      inverse_cloze_run.find_pairs(labels)
+
+
+class BatchesTest(parameterized.TestCase):
+  def test_an_epoch_deals_each_question_once(self):
+    # 24 questions give 6 batches; the titles' 10, 8 and 6 are groups of 2.
+    batches = _take(6, _on_every_block(), _pairs_config())
+    dealt = [
+      tuple(_words(batch[name][i]) for name in _NAMES)
+      for batch in batches
+      for i in range(4)
+    ]
+    expected = [
+      (word, title, text)
+      for title, text in zip(_TITLES, _TEXTS)
+      for word in ('a f', 'b f')
+    ]
+    self.assertCountEqual(dealt, expected)
+
+  def test_questions_of_a_title_come_together_on_different_blocks(self):
+    for batch in _take(6, _on_every_block(), _pairs_config()):
+      for first in (0, 2):
+        titles = [_words(batch['title_ids'][first + i]) for i in range(2)]
+        self.assertEqual(titles[0], titles[1])
+
+  def test_a_copy_of_the_own_block_is_no_negative(self):
+    # One batch of all questions: each block occurs for two of them.
+    (batch,) = _take(1, _on_every_block(), _pairs_config(batch_size=24))
+    compared = batch['is_compared']
+    self.assertTrue(np.diagonal(compared).all())
+    names = 'title_ids', 'body_ids'
+    blocks = np.concatenate([batch[name] for name in names], axis=1)
+    is_same = (blocks == blocks[0]).all(axis=1)
+    self.assertEqual(is_same.sum(), 2)
+    self.assertEqual(compared[0, is_same].tolist(), [True, False])
+
+  def test_another_block_with_the_answer_is_no_negative(self):
+    # A third of the blocks has an a, a third a c, and a third an e.
+    (batch,) = _take(1, _on_every_block('a'), _pairs_config(batch_size=12))
+    words = [_words(row)[0] for row in batch['body_ids']]
+    expected = [
+      [i == j or words[i] != words[j] for j in range(12)] for i in range(12)
+    ]
+    self.assertEqual(batch['is_compared'].tolist(), expected)
+    self.assertEqual(batch['is_compared'].sum(axis=1).tolist(), [9] * 12)
+
+  def test_left_over_questions_are_dealt_in_groups_of_several_titles(self):
+    # Groups of 4 leave over 1 + 0 + 3 of the titles' 5, 4 and 3 questions.
+    batches = _take(
+      3, _on_every_block('a'), _pairs_config(questions_of_title=4)
+    )
+    titles = [sorted(map(_words, batch['title_ids'])) for batch in batches]
+    self.assertCountEqual(titles, [['a'] * 4, ['b'] * 4, ['a', 'c', 'c', 'c']])
+
+  @parameterized.parameters(1, 2)
+  def test_batches_follow_from_seed_and_step_alone(self, bucket_batches):
+    labels, config = (
+      _on_every_block(),
+      _pairs_config(bucket_batches=bucket_batches),
+    )
+    whole = _take(4, labels, config)
+    resumed = _take(2, labels, config, sampling.Share(first_step=2))
+    for actual, expected in zip(resumed, whole[2:], strict=True):
+      for name, value in expected.items():
+        np.testing.assert_array_equal(actual[name], value, name)
+    other = _take(4, labels, tiny.changed(config, seed=1))
+    self.assertTrue(
+      any(
+        (one['is_compared'].shape != two['is_compared'].shape)
+        or (one['title_ids'] != two['title_ids']).any()
+        for one, two in zip(whole, other)
+      )
+    )
+
+  def test_a_process_makes_its_part_of_the_batch(self):
+    labels, config = _on_every_block(), _pairs_config()
+    (whole,) = _take(1, labels, config)
+    share = sampling.Share(number=1, count=2)
+    (part,) = _take(1, labels, config, share)
+    for name in ('query_ids', 'title_ids', 'is_compared'):
+      np.testing.assert_array_equal(part[name], whole[name][2:], name)
+
+
+def _sampler(of_title, batch_size=4, block_ids=None):
+  number = len(_TWELVE_TITLES)
+  config = _pairs_config(batch_size=batch_size, questions_of_title=of_title)
+  return inverse_cloze_run.by_title(
+    np.arange(number) if block_ids is None else block_ids,
+    _TWELVE_TITLES,
+    np.full(number, 9, np.int32),
+    config=config.inverse_cloze,
+    seed=0,
+  )
+
+
+class TitleGroupsTest(absltest.TestCase):
+  def test_blocks_of_a_group_differ_if_the_title_has_others(self):
+    block_ids = np.arange(12) // 2
+    deal = _sampler(3, 3, block_ids)
+    for step in range(3):
+      group = deal(step)
+      if {_TWELVE_TITLES[i] for i in group} == {'a'}:
+        self.assertLen({*block_ids[group]}, 3)
+
+  def test_a_size_that_does_not_divide_the_batch_is_lowered(self):
+    deal = _sampler(6, 4)  # The greatest common divisor is 2.
+    for half in deal(0).reshape(2, 2):
+      self.assertLen({_TWELVE_TITLES[i] for i in half}, 1)
+
+
+if __name__ == '__main__':
+  absltest.main()

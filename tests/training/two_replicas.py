@@ -1,0 +1,42 @@
+"""Computes ICT steps on one replica and on two, for a test.
+
+  python -m tests.training.two_replicas FILE.npz
+
+It needs its own process: only before TensorFlow starts can the CPU be split.
+"""
+
+import sys
+
+import numpy as np
+
+from realm_tf.model import strategies
+
+strategies.split_cpu(2)
+
+# pylint: disable=wrong-import-position
+from realm_tf.training import inverse_cloze_trainer  # noqa: E402
+from tests.training import small_inverse_cloze  # noqa: E402
+
+_TRAINER = inverse_cloze_trainer.InverseClozeTrainer
+
+
+def main(path: str):
+  compute = small_inverse_cloze.compute
+  results = {'one replica': compute(_TRAINER, 0.0)}
+  with strategies.create('mirrored').scope():
+    results['two replicas'] = compute(_TRAINER, 0.0)
+    results['chunks'] = compute(_TRAINER, 0.0, chunk_size=2)
+    results['chunks, dropout'] = compute(_TRAINER, 0.5, chunk_size=2)
+    results['dropout'] = compute(small_inverse_cloze.OneTape, 0.5, num_chunks=2)
+  np.savez(
+    path,
+    **{
+      f'{case}|{name}': value
+      for case, result in results.items()
+      for name, value in result.items()
+    },
+  )
+
+
+if __name__ == '__main__':
+  main(sys.argv[1])
