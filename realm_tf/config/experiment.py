@@ -3,13 +3,8 @@
 import dataclasses
 
 from realm_tf.config import fields
+from realm_tf.config import jobs
 from realm_tf.config import networks
-from realm_tf.config.answering import ClosedBookConfig
-from realm_tf.config.answering import FinetuningConfig
-from realm_tf.config.answering import PathConfig
-from realm_tf.config.training import InverseClozeConfig
-from realm_tf.config.training import PretrainingConfig
-from realm_tf.config.training import TaggerConfig
 
 # Top blocks over which an answer's probability is normalized, and from which
 # training on questions takes negatives, as Karpukhin et al. 2020 do.
@@ -116,12 +111,12 @@ class ExperimentConfig(fields.Config):
   model: networks.ModelConfig = networks.ModelConfig()
   lengths: LengthConfig = LengthConfig()
   index: IndexConfig = IndexConfig()
-  inverse_cloze: InverseClozeConfig = InverseClozeConfig()
-  pretraining: PretrainingConfig = PretrainingConfig()
-  finetuning: FinetuningConfig = FinetuningConfig()
-  tagger: TaggerConfig = TaggerConfig()
-  closed_book: ClosedBookConfig = ClosedBookConfig()
-  path: PathConfig = PathConfig()
+  inverse_cloze: jobs.InverseClozeConfig = jobs.InverseClozeConfig()
+  pretraining: jobs.PretrainingConfig = jobs.PretrainingConfig()
+  finetuning: jobs.FinetuningConfig = jobs.FinetuningConfig()
+  tagger: jobs.TaggerConfig = jobs.TaggerConfig()
+  closed_book: jobs.ClosedBookConfig = jobs.ClosedBookConfig()
+  path: jobs.PathConfig = jobs.PathConfig()
   held_out: HeldOutConfig = HeldOutConfig()
 
   def searched_ks(self, num_blocks: int) -> list[int]:
