@@ -28,7 +28,9 @@ CONFIG_FILE = 'config.json'
 # Fields of older releases -> their value, which is now a constant; None for
 # sections that no job reads.
 _CONSTANTS = {
+  'leaves_to_search_fraction': 0.1,
   'max_skipped_steps': 10,
+  'num_to_rescore': 200,
   'over_retrieval': 0,
   'vectors': 'memory',
   'weight_decay_rate': 0.01,

@@ -63,11 +63,8 @@ class IndexConfig(fields.Config):
     num_leaves: Partitions of an approximate searcher; 0 means about
       sqrt(number of blocks).
     recall_target: Share of the exact top k blocks to find, for each k that jobs
-      search for. The effort is tuned on masked sentences; with 0, the next two
-      fields set it.
-    leaves_to_search_fraction: Share of the partitions visited per query; 1 is
-      exhaustive.
-    num_to_rescore: Approximate hits that are rescored exactly.
+      search for. The effort is tuned on masked sentences; with 0 it is a tenth
+      of the partitions, and 200 approximate hits that are rescored exactly.
     embed_backend: Library that embeds blocks, and reads them for answers:
       'tensorflow', 'openvino' (an extra, for CPUs), or 'auto': OpenVINO if it
       is installed and there is no accelerator.
@@ -83,10 +80,6 @@ class IndexConfig(fields.Config):
   exact_below_blocks: int = 20_000
   num_leaves: int = 0
   recall_target: float = fields.below_one(0.95)
-  leaves_to_search_fraction: float = fields.bounded(
-    0.1, 'be in (0, 1]', lambda value: 0 < value <= 1
-  )
-  num_to_rescore: int = fields.positive(200)
   embed_backend: str = fields.one_of('auto', 'tensorflow', 'openvino')
   embed_dtype: str = fields.one_of('auto', 'float32', 'bfloat16')
   storage_dtype: str = fields.one_of('float32', 'bfloat16', 'float16')

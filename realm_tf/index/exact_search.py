@@ -31,6 +31,7 @@ _CHUNK_SCORES = 1 << 23  # 32 MB; partitioning takes a multiple of that.
 # of returning it to the system each time.
 _GRAPH_CHUNK_SCORES = 1 << 22
 _MAX_CHUNK_ROWS = 1 << 16
+_USUAL_QUERIES = 64  # Of a graph for any number of queries.
 _COPIED_BLOCKS = 1 << 16
 _MAX_QUERIES = 4096
 
@@ -116,13 +117,10 @@ class DeviceSearcher:
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
     k = min(k, self._num_blocks)
-    found = [
-      self._search(queries[start : start + _MAX_QUERIES], k)
-      for start in range(0, len(queries), _MAX_QUERIES)
-    ]
-    return searcher.Neighbors(*map(np.concatenate, zip(*found)))
-
-  def _search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
+    if len(queries) > _MAX_QUERIES:
+      parts = queries[:_MAX_QUERIES], queries[_MAX_QUERIES:]
+      found = zip(*(self.search(part, k) for part in parts))
+      return searcher.Neighbors(*map(np.concatenate, found))
     # Padding to powers of two: few shapes are compiled.
     missing = (1 << (len(queries) - 1).bit_length()) - len(queries)
     filled = np.pad(np.asarray(queries, np.float32), [(0, missing), (0, 0)])
@@ -196,9 +194,8 @@ def top_rows(
   """
   top = top or _exact_top
   size, width = rows.shape
-  static = queries.shape[0]
-  num_queries = tf.shape(queries)[0] if static is None else static
-  chunk = _chunk_rows(num_queries, size)
+  wanted = _GRAPH_CHUNK_SCORES // (queries.shape[0] or _USUAL_QUERIES)
+  chunk = max(GROUP, min(_MAX_CHUNK_ROWS, size, wanted // GROUP * GROUP))
 
   def step(i: tf.Tensor, numbers: tf.Tensor, values: tf.Tensor) -> tuple:
     # The last chunk starts earlier, to be as long as the others.
@@ -207,7 +204,7 @@ def top_rows(
     scores = tf.matmul(queries, some, transpose_b=True)  # [Q, chunk]
 
     def masked() -> tf.Tensor:
-      columns = start + tf.range(tf.shape(scores)[1])
+      columns = start + tf.range(chunk)
       is_new = (columns >= i * chunk) & (columns < num_rows)
       return tf.where(is_new[None], scores, -np.inf)
 
@@ -218,10 +215,9 @@ def top_rows(
     numbers = tf.concat([numbers, columns + start], axis=1)
     return i + 1, tf.gather(numbers, order, batch_dims=1), values
 
-  nothing = (
-    tf.fill([num_queries, k], null_block.ID),
-    tf.fill([num_queries, k], -np.inf),
-  )
+  # A TPU needs the static number.
+  shape = [queries.shape[0] or tf.shape(queries)[0], k]
+  nothing = tf.fill(shape, null_block.ID), tf.fill(shape, -np.inf)
   _, numbers, values = tf.while_loop(
     lambda i, *_: i * chunk < size,
     step,
@@ -237,30 +233,13 @@ def approximate_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _exact_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
-  def plain() -> tuple[tf.Tensor, tf.Tensor]:
-    width = scores.shape[1]
-    found = min(k, width) if width else tf.minimum(k, tf.shape(scores)[1])
-    return tuple(tf.math.top_k(scores, found))
-
-  def by_groups() -> tuple[tf.Tensor, tf.Tensor]:
-    grouped = tf.reshape(scores, [tf.shape(scores)[0], -1, GROUP])
-    _, groups = tf.math.top_k(tf.reduce_max(grouped, axis=2), k)
-    groups = tf.sort(groups, axis=1)  # In the order of rows, for ties.
-    best = tf.gather(grouped, groups, batch_dims=1)  # [Q, k, GROUP]
-    values, places = tf.math.top_k(tf.reshape(best, [-1, k * GROUP]), k)
-    groups = tf.gather(groups, places // GROUP, batch_dims=1)
-    return values, groups * GROUP + places % GROUP
-
-  if scores.shape[1] is not None:
-    return by_groups() if scores.shape[1] > 2 * k * GROUP else plain()
-  return tf.cond(tf.shape(scores)[1] > 2 * k * GROUP, by_groups, plain)
-
-
-def _chunk_rows(num_queries: Any, size: int) -> Any:
-  """Returns the number of rows scored at once, a multiple of `GROUP`."""
-  most = min(_MAX_CHUNK_ROWS, size)
-  if isinstance(num_queries, int):
-    wanted = _GRAPH_CHUNK_SCORES // max(1, num_queries) // GROUP * GROUP
-    return max(GROUP, min(most, wanted))
-  wanted = _GRAPH_CHUNK_SCORES // tf.maximum(num_queries, 1) // GROUP * GROUP
-  return tf.clip_by_value(wanted, GROUP, most)
+  width = scores.shape[1]
+  if width <= 2 * k * GROUP:
+    return tuple(tf.math.top_k(scores, min(k, width)))
+  grouped = tf.reshape(scores, [-1, width // GROUP, GROUP])
+  _, groups = tf.math.top_k(tf.reduce_max(grouped, axis=2), k)
+  groups = tf.sort(groups, axis=1)  # In the order of rows, for ties.
+  best = tf.gather(grouped, groups, batch_dims=1)  # [Q, k, GROUP]
+  values, places = tf.math.top_k(tf.reshape(best, [-1, k * GROUP]), k)
+  groups = tf.gather(groups, places // GROUP, batch_dims=1)
+  return values, groups * GROUP + places % GROUP

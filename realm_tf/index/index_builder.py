@@ -25,7 +25,6 @@ from realm_tf.index import embedding_shards
 from realm_tf.index import model_files
 from realm_tf.index import searchers
 from realm_tf.index import storage
-from realm_tf.index import tuning
 from realm_tf.index import version_work
 from realm_tf.model import precision
 from realm_tf.model import realm_model
@@ -308,7 +307,7 @@ class IndexBuilder:
       embed = embedding.compile_queries(
         self._model, lengths.query_tokens, self._special_ids
       )
-      queries = tuning.sample_queries(
+      queries = searchers.sample_queries(
         self._table, embed, lengths, self._mask_id
       )
     ks = self.config.searched_ks(plan.num_blocks)

@@ -1,4 +1,4 @@
-"""Opens a model directory, trained or imported, and the index of a corpus.
+"""Makes and opens a model directory, and opens the index of a corpus.
 
 <dir>/config.json  vocab.txt  params/000000500/  index/000000500/
 """
@@ -21,6 +21,7 @@ from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.text import sentencepieces
+from realm_tf.text import tokenizer_files
 from realm_tf.text import wordpiece
 
 # Part of a model -> its use, and the job that makes it.
@@ -93,6 +94,20 @@ class OpenModel:
       f'{layout.index_root(self.path)}. Build one with bin.build_index and '
       'give it as --index_dir.'
     )
+
+
+def create(
+  path: str, config: config_lib.ExperimentConfig, vocab_file: str
+) -> None:
+  """Writes or replaces config.json, and a vocabulary or a T5's pieces."""
+  tf.io.gfile.makedirs(path)
+  config_files.write(config, path)
+  if vocab_file.endswith('.model'):
+    tf.io.gfile.copy(
+      vocab_file, layout.sentencepiece_file(path), overwrite=True
+    )
+  else:
+    tokenizer_files.copy(vocab_file, path)
 
 
 def open_model(

@@ -135,20 +135,6 @@ def read_plan(path: str) -> Optional[Plan]:
   return Plan(**fields)
 
 
-def find_unfinished(
-  root: str, corpus_fingerprint: str
-) -> Optional[versions.Version]:
-  """Returns the newest begun version that is newer than all complete ones."""
-  for step in reversed(versions.steps(root)):
-    path = versions.version_path(root, step)
-    if versions.is_complete(path):
-      return None
-    plan = read_plan(path)
-    if plan is not None and plan.corpus_fingerprint == corpus_fingerprint:
-      return versions.Version(step, path)
-  return None
-
-
 def embedder_variables(model: realm_model.RealmModel) -> list[tf.Variable]:
   """Returns the variables of f(x,z); a shared tower counts once."""
   prefixes = realm_model.EMBEDDER_PREFIXES

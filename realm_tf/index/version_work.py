@@ -6,12 +6,14 @@ a folder of the version, so a worker that starts after a crash goes on.
 
 from collections.abc import Callable
 import os
+import sys
 import time
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 import uuid
 
 import numpy as np
 import tensorflow as tf
+import tqdm
 
 from realm_tf.index import embedding_shards
 from realm_tf.index import storage
@@ -51,6 +53,29 @@ class Job(NamedTuple):
 
 
 ALONE = Job()
+
+
+class Progress:
+  """Shows how many blocks are embedded; an instance is a `Job.watch`."""
+
+  def __init__(self):
+    self._bar: Optional[tqdm.tqdm] = None
+
+  def __call__(self, done: int, total: int) -> None:
+    """Shows that all workers have embedded `done` of `total` blocks."""
+    if self._bar is None or done < self._bar.n:  # Another version.
+      self._bar = tqdm.tqdm(
+        total=total,
+        initial=done,
+        desc='embedding blocks',
+        unit='block',
+        mininterval=5,
+        file=sys.stdout,  # stderr is for mistakes.
+      )
+    self._bar.update(done - self._bar.n)
+    if done >= total:
+      self._bar.close()
+      self._bar = None
 
 
 class VersionWork:

@@ -19,7 +19,7 @@ import numpy as np
 
 from realm_tf.data import block_table
 from realm_tf.index import embedding
-from realm_tf.index import model_directory
+from realm_tf.index import model_files
 from realm_tf.index import storage
 from realm_tf.model import weights
 from realm_tf.retrieval import hot_swap
@@ -60,7 +60,7 @@ class FaultsTest(absltest.TestCase):
   def _make_run(self, run_dir):
     self.run_dir = run_dir
     self.index_root = layout.index_root(run_dir)
-    model_directory.create(
+    model_files.create(
       run_dir, small.CONFIG, layout.vocab_file(self.corpus_dir)
     )
     self.reader = hot_swap.HotSwap(

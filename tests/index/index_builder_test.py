@@ -13,7 +13,8 @@ from realm_tf import errors
 from realm_tf.data import block_table
 from realm_tf.index import embedding
 from realm_tf.index import index_builder
-from realm_tf.index import model_directory
+from realm_tf.index import model_files
+from realm_tf.index import refresher
 from realm_tf.index import storage
 from realm_tf.model import weights
 from realm_tf.run import layout
@@ -30,7 +31,7 @@ class IndexBuilderTest(absltest.TestCase):
     self.temp = self.create_tempdir().full_path
     self.corpus_dir = small.write_corpus(self.temp, [3, 9, 5])
     self.run_dir = os.path.join(self.temp, 'run')
-    model_directory.create(
+    model_files.create(
       self.run_dir, small.CONFIG, layout.vocab_file(self.corpus_dir)
     )
     self.index_root = layout.index_root(self.run_dir)
@@ -159,9 +160,8 @@ class IndexBuilderTest(absltest.TestCase):
     versions.prune(layout.params_root(self.run_dir), 1)
     self._publish_params(1000, small.model(2))
     versions.prune(layout.params_root(self.run_dir), 1)
-    unfinished = storage.find_unfinished(
-      self.index_root, builder.corpus_fingerprint
-    )
+    run = refresher.RunDirectory(self.run_dir, builder.corpus_fingerprint)
+    unfinished = run.unfinished_index()
     self.assertEqual(unfinished.step, 500)
     index = self._publish_index(self._open(), unfinished)
     np.testing.assert_allclose(

@@ -1,5 +1,6 @@
 """Tests for realm_tf.index.refresher."""
 
+import os
 import shutil
 from unittest import mock
 
@@ -9,8 +10,10 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.index import refresher
+from realm_tf.index import storage
 from realm_tf.run import layout
 from realm_tf.run import versions
+from tests.index import small
 
 
 def _newest(steps):
@@ -185,6 +188,26 @@ class RefreshUntilDoneTest(parameterized.TestCase):
     self.exported = [5]
     with self.assertRaises(ZeroDivisionError):
       self._refresh(lambda: True, lambda params: 1 // 0, failures=9)
+
+
+class RunDirectoryTest(absltest.TestCase):
+  def test_finds_the_newest_begun_index(self):
+    run = refresher.RunDirectory(self.create_tempdir().full_path, 'c' * 64)
+    root, model = layout.index_root(run.path), small.model()
+    path_of = lambda step: versions.version_path(root, step)
+    plan = storage.make_plan(small.CONFIG, model, 'c' * 64, 10)
+    self.assertIsNone(run.unfinished_index())
+    os.makedirs(path_of(1500))  # Only a directory yet.
+    self.assertIsNone(run.unfinished_index())
+    for step in (500, 1000):
+      storage.begin(path_of(step), plan, model)
+    # A version of another corpus is ignored.
+    other = plan._replace(corpus_fingerprint='d' * 64)
+    storage.begin(path_of(2000), other, model)
+    newest = versions.Version(1000, path_of(1000))
+    self.assertEqual(run.unfinished_index(), newest)
+    versions.seal(path_of(1000), 1000, {}, {})
+    self.assertIsNone(run.unfinished_index())
 
 
 if __name__ == '__main__':

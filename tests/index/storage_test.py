@@ -17,12 +17,7 @@ from realm_tf.run import manifests
 from realm_tf.run import versions
 from tests.index import small
 
-_SCANN = config_lib.IndexConfig(
-  searcher='scann',
-  recall_target=0,
-  leaves_to_search_fraction=1.0,
-  num_to_rescore=40,
-)
+_SCANN = config_lib.IndexConfig(searcher='scann', recall_target=0, num_leaves=1)
 _EXACT = config_lib.IndexConfig(searcher='brute_force')
 _EMBEDDINGS = np.random.default_rng(0).normal(size=[40, 4]).astype(np.float32)
 _HASHES = np.arange(40, dtype=np.uint64) * 3
@@ -187,22 +182,6 @@ class PlanTest(parameterized.TestCase):
     rows = [plan.shard_rows(i) for i in range(plan.num_shards)]
     self.assertEqual([len(shard) for shard in rows], lengths)
     self.assertEqual([i for shard in rows for i in shard], [*range(num_blocks)])
-
-  def test_finds_the_newest_begun_version(self):
-    find = lambda: storage.find_unfinished(self.root, 'c' * 64)
-    self.assertIsNone(find())
-    os.makedirs(self._path(1500))  # Only a directory yet.
-    self.assertIsNone(find())
-    for step in (500, 1000):
-      storage.begin(self._path(step), _plan(self.model), self.model)
-    self.assertEqual(find(), versions.Version(1000, self._path(1000)))
-    # A version of another corpus is ignored.
-    storage.begin(
-      self._path(2000), _plan(self.model, corpus='d' * 64), self.model
-    )
-    self.assertEqual(find().step, 1000)
-    versions.seal(self._path(1000), 1000, {}, {})
-    self.assertIsNone(find())
 
   @parameterized.parameters('', '{"num_blocks": 3}', '[]')
   def test_an_unreadable_plan_is_none(self, text):

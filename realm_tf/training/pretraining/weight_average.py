@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.index import model_directory
 from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from realm_tf.run import layout
@@ -49,9 +48,7 @@ def write(
       f'{output_dir}. Give another, or remove it.'
     )
   arrays = average(after, other.read_params(), weight, where=before_dir)
-  model_directory.create(
-    output_dir, opened.config, layout.vocab_file(model_dir)
-  )
+  model_files.create(output_dir, opened.config, layout.vocab_file(model_dir))
   return params_export.publish_arrays(output_dir, opened.params.step, arrays)
 
 
