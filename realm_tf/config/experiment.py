@@ -56,7 +56,7 @@ class IndexConfig(fields.Config):
 
   Attributes:
     searcher: 'brute_force' (exact, in NumPy), 'device' (exact, in TensorFlow on
-      the accelerators), 'scann', 'milvus' (an extra, on a server), or 'auto':
+      the first GPU), 'scann', 'milvus' (an extra, on a server), or 'auto':
       'brute_force' below `exact_below_blocks` blocks, 'scann' above.
     uri: Milvus server or cluster, e.g. 'http://HOST:19530'; or a file 'NAME.db'
       of milvus-lite, which runs in the process.

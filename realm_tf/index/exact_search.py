@@ -1,4 +1,4 @@
-"""Exact search: in NumPy, on the devices of a strategy, and in a graph.
+"""Exact search: in NumPy, on a device, and in a graph.
 
 All three order equal scores by block id. Sorting a whole row of scores is slow,
 so only the best of disjoint groups are sorted. The result is exact:
@@ -14,8 +14,7 @@ the oracle of the others. TensorFlow searches batches twice as fast on CPUs.
 """
 
 from collections.abc import Callable
-import functools
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -82,99 +81,46 @@ def largest(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class DeviceSearcher:
-  """Scores every block; each replica searches its part, the host merges them.
+  """Scores every block on the first GPU, else on the CPU.
 
-  On a TPU `tf.math.approx_max_k` finds the top K of a chunk and may miss some.
-  TPUs and newer GPUs round the factors of a product.
+  Newer GPUs round the factors of a product.
 
   Args:
     embeddings: float [N, D]; may be memory-mapped.
     dtype: 'float32' or 'bfloat16', on the device. Sums are float32.
-    strategy: Splits the blocks over its replicas; by default the first GPU,
-      else the CPU.
   """
 
-  def __init__(
-    self,
-    embeddings: np.ndarray,
-    dtype: str = 'float32',
-    strategy: Optional[tf.distribute.Strategy] = None,
-  ):
-    self._strategy = strategy or _one_device()
+  def __init__(self, embeddings: np.ndarray, dtype: str = 'float32'):
     self._num_blocks = len(embeddings)
-    share = -(-self._num_blocks // self._strategy.num_replicas_in_sync)
-
-    def part(context: Any) -> tf.Tensor:
-      first = context.replica_id_in_sync_group * share
-      return tf.constant(padded(embeddings, first, first + share, dtype))
-
-    def rows(context: Any) -> tf.Tensor:
-      first = context.replica_id_in_sync_group * share
-      return tf.constant([first, min(share, self._num_blocks - first)])
-
-    distribute = self._strategy.experimental_distribute_values_from_function
-    self._parts = distribute(part), distribute(rows)
+    gpus = tf.config.list_logical_devices('GPU')
+    self._device = '/gpu:0' if gpus else '/cpu:0'
+    with tf.device(self._device):
+      self._rows = tf.constant(padded(embeddings, dtype))
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
     k = min(k, self._num_blocks)
-    if len(queries) > _MAX_QUERIES:
-      parts = queries[:_MAX_QUERIES], queries[_MAX_QUERIES:]
-      found = zip(*(self.search(part, k) for part in parts))
-      return searcher.Neighbors(*map(np.concatenate, found))
-    # Padding to powers of two: few shapes are compiled.
-    missing = (1 << (len(queries) - 1).bit_length()) - len(queries)
-    filled = np.pad(np.asarray(queries, np.float32), [(0, missing), (0, 0)])
-    found = _compiled(self._strategy)(*self._parts, tf.constant(filled), k)
-    local = self._strategy.experimental_local_results
-    ids, scores = (
-      np.concatenate([x.numpy()[: len(queries)] for x in local(values)], axis=1)
-      for values in found
-    )
-    # Replicas are in the order of ids: the stable sort keeps it for ties.
-    order = np.argsort(-scores, axis=1, kind='stable')[:, :k]
-    best = (np.take_along_axis(x, order, axis=1) for x in (ids, scores))
-    return searcher.Neighbors(*best)
+    found = [searcher.nothing(0, k)]
+    for start in range(0, len(queries), _MAX_QUERIES):
+      some = np.asarray(queries[start : start + _MAX_QUERIES], np.float32)
+      # Padding to powers of two: few shapes are compiled.
+      missing = (1 << (len(some) - 1).bit_length()) - len(some)
+      filled = tf.constant(np.pad(some, [(0, missing), (0, 0)]))
+      with tf.device(self._device):
+        best = _compiled(self._rows, filled, tf.constant(self._num_blocks), k)
+      found.append(searcher.Neighbors(*(x.numpy()[: len(some)] for x in best)))
+    return searcher.Neighbors(*map(np.concatenate, zip(*found)))
 
 
-def padded(
-  embeddings: np.ndarray, start: int, end: int, dtype: str = 'float32'
-) -> np.ndarray:
-  """Returns rows [start, end), padded with zeros to a multiple of `GROUP`."""
-  size = -(-(end - start) // GROUP) * GROUP
-  result = np.zeros(
-    [size, embeddings.shape[1]], tf.as_dtype(dtype).as_numpy_dtype
-  )
-  end = min(end, len(embeddings))
+def padded(embeddings: np.ndarray, dtype: str = 'float32') -> np.ndarray:
+  """Returns the rows, padded with zeros to a multiple of `GROUP`."""
+  number, width = embeddings.shape
+  size = -(-number // GROUP) * GROUP
+  result = np.zeros([size, width], tf.as_dtype(dtype).as_numpy_dtype)
   # In pieces: a slice of embeddings on disk is a decoded copy.
-  for first in range(start, end, _COPIED_BLOCKS):
-    rows = embeddings[first : min(first + _COPIED_BLOCKS, end)]
-    result[first - start : first - start + len(rows)] = rows
+  for first in range(0, number, _COPIED_BLOCKS):
+    rows = embeddings[first : first + _COPIED_BLOCKS]
+    result[first : first + len(rows)] = rows
   return result
-
-
-@functools.cache
-def _one_device() -> tf.distribute.Strategy:
-  gpus = tf.config.list_logical_devices('GPU')
-  return tf.distribute.OneDeviceStrategy('/gpu:0' if gpus else '/cpu:0')
-
-
-@functools.cache
-def _compiled(strategy: tf.distribute.Strategy) -> Any:
-  """Returns the search on all replicas, shared by all indexes of a shape."""
-  is_tpu = isinstance(strategy, tf.distribute.TPUStrategy)
-  top = approximate_top if is_tpu else None
-
-  @tf.function
-  def search(parts: Any, rows: Any, queries: tf.Tensor, k: int) -> Any:
-    def search_part(
-      part: tf.Tensor, rows: tf.Tensor, queries: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-      found, scores = top_rows(part, queries, rows[1], k, top)
-      return tf.where(found >= 0, found + rows[0], found), scores
-
-    return strategy.run(search_part, args=(parts, rows, queries))
-
-  return search
 
 
 def top_rows(
@@ -225,6 +171,9 @@ def top_rows(
     parallel_iterations=1,
   )
   return tf.where(values > -np.inf, numbers, null_block.ID), values
+
+
+_compiled = tf.function(top_rows)  # For all indexes of a shape.
 
 
 def approximate_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
