@@ -58,13 +58,14 @@ class Embeddings:
 
   dtype = np.dtype(np.float32)
 
-  def __init__(self, directory: str, shards: Sequence[Shard], dtype: str):
+  def __init__(self, directory: str, shards: Sequence[Any], dtype: str):
+    """Opens shards, of which only file and number of blocks are used."""
     self._dtype = dtype
     self._parts: list[np.ndarray] = []
     self.shape = 0, 0
-    for shard in shards:
-      path = os.path.join(directory, shard.file)
-      shape = [shard.num_blocks, self.shape[1] or None]
+    for name, num_blocks, *_ in shards:
+      path = os.path.join(directory, name)
+      shape = [num_blocks, self.shape[1] or None]
       part = npy_files.open_array(path, _ON_DISK[dtype], shape)
       self._parts.append(part)
       self.shape = self.shape[0] + len(part), part.shape[1]

@@ -120,7 +120,12 @@ class VersionWork:
             elif task != _COMPLETE:
               self._embed(task, embed_rows)
             else:
-              complete(self._shards(), self._unique_name())
+              results = self._tasks.results(self._names, _RESULT)
+              shards = [
+                embedding_shards.Shard(*(result[name] for name in _RESULT))
+                for result in results
+              ]
+              complete(shards, self._unique_name())
               has_completed = True
       if has_completed:
         listed_files.remove_tree(self._directory)
@@ -171,13 +176,6 @@ class VersionWork:
     )
     if not self._tasks.finish(task, shard._asdict()):
       tf.io.gfile.remove(os.path.join(self._version.path, shard.file))
-
-  def _shards(self) -> list[embedding_shards.Shard]:
-    """Returns all shards; raises UserError if a result is damaged."""
-    return [
-      embedding_shards.Shard(*(result[name] for name in _RESULT))
-      for result in self._tasks.results(self._names, _RESULT)
-    ]
 
   def _unique_name(self) -> str:
     """Returns a new part of a file name, as a worker may repeat a task."""
