@@ -56,9 +56,11 @@ class _Tag(beam.DoFn):
     )
     self._table = block_table.BlockTable.open(given.corpus_dir)
     # Every worker counts the same terms: of a large corpus, those of a part.
-    self._tagger = given.tagger and taggers.make(
-      given.tagger, find_terms=lambda: taggers.terms_of(self._table)
-    )
+    self._tagger = None
+    if given.tagger:
+      self._tagger = taggers.make(
+        given.tagger, find_terms=lambda: taggers.terms_of(self._table)
+      )
 
   def process(self, element: tuple[str, list[sources.Article]]) -> None:
     name, articles = element

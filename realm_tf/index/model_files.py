@@ -68,7 +68,22 @@ class OpenModel:
     Raises:
       UserError: The index is missing, damaged, or from other parameters.
     """
-    path = self._index_path(index_dir)
+    newest = versions.newest(index_dir) if index_dir else self.newest_index
+    if index_dir and versions.is_complete(index_dir):
+      path = index_dir
+    elif newest:
+      path = newest.path
+    elif index_dir:
+      raise errors.UserError(
+        f'--index_dir must hold an index version. Found none in {index_dir}.'
+        ' Build one with bin.build_index.'
+      )
+    else:
+      raise errors.UserError(
+        f'A model directory must hold an index to answer with. Found none in '
+        f'{layout.index_root(self.path)}. Build one with bin.build_index and '
+        'give it as --index_dir.'
+      )
     index = storage.load(path, self.table.manifest['corpus_fingerprint'])
     expected = storage.embedder_fingerprint(self.model)
     if index.manifest['embedder_fingerprint'] != expected:
@@ -77,23 +92,6 @@ class OpenModel:
         f'other parameters in {path}. Build it again with bin.build_index.'
       )
     return dataclasses.replace(self, index=index)
-
-  def _index_path(self, index_dir: Optional[str]) -> str:
-    if index_dir and versions.is_complete(index_dir):
-      return index_dir
-    newest = versions.newest(index_dir) if index_dir else self.newest_index
-    if newest:
-      return newest.path
-    if index_dir:
-      raise errors.UserError(
-        f'--index_dir must hold an index version. Found none in {index_dir}.'
-        ' Build one with bin.build_index.'
-      )
-    raise errors.UserError(
-      f'A model directory must hold an index to answer with. Found none in '
-      f'{layout.index_root(self.path)}. Build one with bin.build_index and '
-      'give it as --index_dir.'
-    )
 
 
 def create(

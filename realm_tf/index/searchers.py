@@ -100,7 +100,7 @@ def build(
   Args:
     embeddings: float32 [N, D]; may be memory-mapped.
     queries: float32 [Q, D], held out. Without queries, or with a recall target
-      of 0, the config sets the effort.
+      of 0, the effort is not tuned.
     ks: Numbers of blocks that jobs search for.
   """
   settings: dict[str, Any] = {'kind': kind(config, len(embeddings))}
@@ -273,18 +273,17 @@ def sample_queries(
   )
 
 
-def save(searcher: searcher_lib.Searcher, directory: str) -> bool:
-  """Writes a searcher's files into `directory`; returns whether it has any."""
+def save(searcher: searcher_lib.Searcher, directory: str) -> None:
+  """Writes the files of a searcher, if it has any, into `directory`."""
   if not hasattr(searcher, 'save'):
-    return False
+    return
   tf.io.gfile.makedirs(directory)
   if '://' not in directory:
     searcher.save(directory)
-    return True
+    return
   with tempfile.TemporaryDirectory() as local:
     searcher.save(local)
     _copy(local, directory)
-  return True
 
 
 def load(

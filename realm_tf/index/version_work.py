@@ -58,7 +58,7 @@ ALONE = Job()
 class Progress:
   """Shows how many blocks are embedded; an instance is a `Job.watch`."""
 
-  def __init__(self):
+  def __init__(self) -> None:
     self._bar: Optional[tqdm.tqdm] = None
 
   def __call__(self, done: int, total: int) -> None:

@@ -83,15 +83,6 @@ class IndexPipelineTest(absltest.TestCase):
     )
     self._check(version)
 
-  def test_a_finished_shard_is_not_made_again(self):
-    version, embedding = self._begin()
-    make = self.builder.shard_maker(embedding.version)
-    make(3)
-    files = set(os.listdir(version.path))
-    make(3)
-    self.assertEqual(set(os.listdir(version.path)), files)
-    self.assertLen(self._done(version), 1)
-
   def test_dask_makes_all_shards_even_if_a_worker_is_killed(self):
     distributed = pytest.importorskip('distributed')
     version, embedding = self._begin()

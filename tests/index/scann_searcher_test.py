@@ -97,18 +97,6 @@ class ScannSearcherTest(parameterized.TestCase):
     self.assertEqual(files[0], files[1])
     self.assertEqual('hashed_dataset_soar.npy' in files[0], num_blocks == 3000)
 
-  def test_more_effort_finds_more(self):
-    blocks = _normal(2000, 8)
-    searcher = _build(blocks, num_leaves=40)
-    scores = [
-      searcher.with_effort(searcher_lib.Effort(*effort))
-      .search(-blocks[:50], 10)
-      .scores.mean()
-      for effort in ((2, 10), (20, 10), (20, 200))
-    ]
-    self.assertLess(scores[0], scores[1])
-    self.assertLess(scores[1], scores[2])
-
   def test_soar_finds_more_in_the_same_number_of_partitions(self):
     blocks, queries = _normal(3000, 16), -_normal(200, 16)
     exact = np.argsort(-(queries @ blocks.T), axis=1)[:, :10]

@@ -50,7 +50,7 @@ class SearchersTest(parameterized.TestCase):
     built = searchers.build(blocks, _config(kind), queries)
     self.assertEqual(built.settings, {'kind': kind})
     path = os.path.join(self.create_tempdir().full_path, 'none')
-    self.assertFalse(searchers.save(built.searcher, path))
+    searchers.save(built.searcher, path)
     self.assertFalse(os.path.exists(path))
     loaded = searchers.load(built.settings, path, blocks)
     expected = exact_search.BruteForceSearcher(blocks).search(queries, 3)
@@ -88,7 +88,7 @@ class SearchersTest(parameterized.TestCase):
       self.assertEqual(row, built.searcher.efforts[k]._asdict())
 
     path = 'ram://scann' if is_remote else self.create_tempdir().full_path
-    self.assertTrue(searchers.save(built.searcher, path))
+    searchers.save(built.searcher, path)
     loaded = searchers.load(built.settings, path, blocks)
     self.assertEqual(loaded.efforts, built.searcher.efforts)
     for k in (7, 99):

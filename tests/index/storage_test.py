@@ -44,8 +44,9 @@ class StorageTest(parameterized.TestCase):
     index = storage.load(version.path, small.FINGERPRINT)
     self.assertEqual((index.step, index.path), (500, version.path))
     self.assertEqual(index.manifest['searcher']['kind'], config.searcher)
-    self.assertEqual(index.manifest['num_blocks'], 40)
-    self.assertEqual(index.manifest['embedding_size'], 4)
+    plan = storage.make_plan(small.CONFIG, small.model(), small.FINGERPRINT, 40)
+    expected = {**plan._asdict(), 'embedding_size': 4}
+    self.assertLessEqual(expected.items(), index.manifest.items())
     np.testing.assert_array_equal(index.embeddings, _EMBEDDINGS)
     np.testing.assert_array_equal(
       storage.read_hashes(version.path, index.manifest), _HASHES
@@ -56,12 +57,6 @@ class StorageTest(parameterized.TestCase):
     np.testing.assert_array_equal(
       index.searcher.search(queries, 3).block_ids, expected
     )
-
-  def test_manifest_names_corpus_and_parameters(self):
-    manifest = storage.read_manifest(self._complete().path)
-    plan = storage.make_plan(small.CONFIG, small.model(), small.FINGERPRINT, 40)
-    for name, value in plan._asdict().items():
-      self.assertEqual(manifest[name], value, name)
 
   def test_the_first_worker_to_complete_a_version_wins(self):
     first = storage.read_manifest(self._complete(name='x').path)
@@ -144,6 +139,10 @@ class PlanTest(parameterized.TestCase):
     plan = _plan(self.model)
     storage.begin(self._path(500), plan, self.model)
     self.assertEqual(storage.read_plan(self._path(500)), plan)
+    params = pathlib.Path(layout.params_file(self._path(500)))
+    params.write_bytes(b'old')
+    storage.begin(self._path(500), plan, self.model)
+    self.assertEqual(params.read_bytes(), b'old')  # It has begun already.
     self.assertFalse(versions.is_complete(self._path(500)))
 
   def test_a_begun_version_holds_the_embedders(self):
@@ -157,14 +156,6 @@ class PlanTest(parameterized.TestCase):
     arrays = weights.read(layout.params_file(self._path(500)))
     realm_model.require_parts(other.load(arrays), 'the file')
     self.assertEqual(weights.fingerprint(other.variables), expected)
-
-  def test_starting_again_writes_nothing(self):
-    plan = _plan(self.model)
-    storage.begin(self._path(500), plan, self.model)
-    params = pathlib.Path(layout.params_file(self._path(500)))
-    params.write_bytes(b'old')
-    storage.begin(self._path(500), plan, self.model)
-    self.assertEqual(params.read_bytes(), b'old')
 
   def test_other_parameters_make_another_plan(self):
     other = small.model(seed=1)
@@ -189,21 +180,12 @@ class PlanTest(parameterized.TestCase):
     pathlib.Path(self._path(500), 'plan.json').write_text(text)
     self.assertIsNone(storage.read_plan(self._path(500)))
 
-  def test_variables_of_a_shared_tower_count_once(self):
-    towers = (self.model.query_embedder, self.model.block_embedder)
-    self.assertCountEqual(
-      [v.name for v in storage.embedder_variables(self.model)],
-      [v.name for tower in towers for v in tower.variables],
-    )
-    self.model.block_embedder = self.model.query_embedder
-    self.assertLen(
-      storage.embedder_variables(self.model), len(towers[0].variables)
-    )
-
   def test_shared_and_separate_towers_have_equal_fingerprints(self):
     before = storage.embedder_fingerprint(self.model)
     query, block = self.model.query_embedder, self.model.block_embedder
     self.model.block_embedder = query
+    names = [v.name for v in storage.embedder_variables(self.model)]
+    self.assertCountEqual(names, {v.name for v in query.variables})
     self.assertNotEqual(storage.embedder_fingerprint(self.model), before)
     for variable, value in zip(query.variables, block.variables, strict=True):
       variable.assign(value)
