@@ -55,7 +55,7 @@ class _Tag(beam.DoFn):
       layout.vocab_file(given.corpus_dir)
     )
     self._table = block_table.BlockTable.open(given.corpus_dir)
-    # Every worker counts the same terms: of a large corpus, those of a part.
+    # Every worker counts the same terms, and only a part of a large corpus.
     self._tagger = None
     if given.tagger:
       self._tagger = taggers.make(

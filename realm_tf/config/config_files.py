@@ -57,10 +57,8 @@ def load(
   if path.endswith('.json'):
     return override(_read(path)[0], overrides)
   try:
-    if path.endswith('.py'):
-      module = _run(path)
-    else:
-      module = importlib.import_module(path)
+    is_file = path.endswith('.py')
+    module = _run(path) if is_file else importlib.import_module(path)
   except errors.UserError:
     raise
   except Exception as e:  # Any error in the module is the user's.

@@ -59,7 +59,7 @@ class Embeddings:
   dtype = np.dtype(np.float32)
 
   def __init__(self, directory: str, shards: Sequence[Any], dtype: str):
-    """Opens shards, of which only file and number of blocks are used."""
+    """Opens shards, by their files and numbers of blocks."""
     self._dtype = dtype
     self._parts: list[np.ndarray] = []
     self.shape = 0, 0

@@ -63,29 +63,20 @@ def refresh_until_done(
 
   No index is built twice, nor an older one after a newer one, even after a
   restart. A begun index is finished first; otherwise a job that is often
-  stopped might never publish one.
+  stopped might never publish one. Returns the number of published indexes.
 
   Args:
     publish_index: Embeds all blocks with the version and publishes the index.
     wait: Called when there is nothing to do and after a failure.
-    max_failures: Consecutive failures, e.g. of the disk, that end the job.
-
-  Returns:
-    The number of published index versions.
-
-  Raises:
-    UserError: The last of `max_failures` failures.
+    max_failures: Consecutive failures, e.g. of the disk, that end the job; the
+      last one is a UserError.
   """
   num_published, num_failures = 0, 0
   given_up: set[int] = set()  # Unfinished versions that failed.
   while True:
     done = run.is_training_done()  # Read first: no parameters are missed.
-    target, index = run.next_params(), run.newest_index()
-    unfinished = run.unfinished_index()
-    if unfinished is not None and unfinished.step not in given_up:
-      target = unfinished
-    published_step = -1 if index is None else index.step
-    if target is not None and target.step > published_step:
+    target = _target(run, given_up)
+    if target is not None:
       logging.info('Building the index of step %d.', target.step)
       try:
         publish_index(target)
@@ -94,11 +85,10 @@ def refresh_until_done(
       except (errors.UserError, OSError, tf.errors.OpError) as error:
         num_failures += 1
         given_up.add(target.step)
-        is_mistake = isinstance(error, errors.UserError)
-        if num_failures >= max_failures and is_mistake:
-          raise
         found = str(error).strip().rstrip('.') or type(error).__name__
         if num_failures >= max_failures:
+          if isinstance(error, errors.UserError):
+            raise
           raise errors.UserError(
             f'The index of {target.path} must be written. Found: {found}. Fix '
             'that and start the refresher again: it continues.'
@@ -113,3 +103,15 @@ def refresh_until_done(
     elif done:
       return num_published
     wait()
+
+
+def _target(
+  run: RunDirectory, given_up: set[int]
+) -> Optional[versions.Version]:
+  """Returns the version for the next index, or None."""
+  target, index = run.next_params(), run.newest_index()
+  unfinished = run.unfinished_index()
+  if unfinished is not None and unfinished.step not in given_up:
+    target = unfinished
+  is_old = target and index and target.step <= index.step
+  return None if is_old else target

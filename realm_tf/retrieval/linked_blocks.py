@@ -101,7 +101,7 @@ class LinkedBlocks:
   ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns row, linked block and best seed score, each block once per row.
 
-    The rows, articles and scores are those of the seeds.
+    The arguments are each seed's row, article and score.
     """
     links = []
     for graph in graphs:

@@ -146,19 +146,13 @@ class ScannProcessTest(absltest.TestCase):
     loaded = self._load({5: little, 10: _EFFORT})
     for size, k, effort in (
       *((1, 3, little), (40, 5, little), (2, 1, little)),
-      *((40, 6, _EFFORT), (1, 10, _EFFORT), (40, 11, _EFFORT)),
+      *((40, 6, _EFFORT), (1, 10, _EFFORT), (2, 305, _EFFORT)),
     ):
       queries = self.queries[:size]
       expected = self.built.with_effort(effort).search(queries, k)
       expected = searcher_lib.fill(expected, k)
       for actual, same in zip(loaded.search(queries, k), expected):
         np.testing.assert_array_equal(actual, same)
-
-  def test_k_above_the_number_of_blocks_is_filled_up(self):
-    found = self._load().search(self.queries[:2], 305)
-    self.assertEqual(found.block_ids.shape, (2, 305))
-    self.assertTrue((found.block_ids[:, -5:] == null_block.ID).all())
-    self.assertTrue(np.isneginf(found.scores[:, -5:]).all())
 
   def test_the_process_ends_with_its_searcher(self):
     loaded = self._load()

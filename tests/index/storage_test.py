@@ -85,16 +85,6 @@ class StorageTest(parameterized.TestCase):
     ):
       storage.load(version.path, 'e' * 64)
 
-  def test_a_version_of_another_kind_is_refused(self):
-    version = versions.publish(
-      self.root,
-      500,
-      lambda path: None,
-      {'corpus_fingerprint': small.FINGERPRINT},
-    )
-    with self.assertRaisesRegex(errors.UserError, "no 'shards'.*build_index"):
-      storage.load(version.path, small.FINGERPRINT)
-
   def test_a_flipped_byte_in_any_file_is_refused_by_name(self):
     version = self._complete(_SCANN)
     names = [
