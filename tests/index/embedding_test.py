@@ -104,7 +104,7 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
 
   # Null blocks fill the last batch; a few blocks get a small one.
   @parameterized.parameters(
-    (9, 5, [5, 6], [13, 7, 1, 2, 0, 0]), (3, 100, [4], [60, 2, 1, 0])
+    (9, 5, [5, 6], [13, 7, 1, 2, 0, 0]), (3, 100, [4], [40, 1, 2, 0])
   )
   def test_null_blocks_fill_a_batch(self, number, size, sizes, last):
     embedding.embed_blocks(
