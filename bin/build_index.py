@@ -16,7 +16,6 @@ from . import strategy_flags
 
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
-from realm_tf.index import progress
 from realm_tf.index import version_work
 
 _MODEL_DIR = path_flags.existing(
@@ -46,7 +45,7 @@ def main(_):
   builder = index_builder.open_builder(*model, strategy_flags.create_local())
   if not beam_flags.is_local():
     _embed_with_beam(model, builder, params)
-  job = version_work.Job(watch=progress.Progress())
+  job = version_work.Job(watch=version_work.Progress())
   version = builder.publish(params, _OUTPUT_DIR.value, job, base=_BASE.value)
   print(version.path)
 

@@ -19,7 +19,6 @@ from absl import flags
 
 from realm_tf.data import block_table
 from realm_tf.index import index_builder
-from realm_tf.index import progress as progress_lib
 from realm_tf.index import refresher
 from realm_tf.index import storage
 from realm_tf.index import version_work
@@ -67,18 +66,16 @@ def main(_):
   is_pinned = builder.config.pretraining.pin_index
   keep = max(_KEEP.value, 3) if is_pinned else _KEEP.value  # For --resume.
   base = _BASE.value and versions.newest(_BASE.value)
-  progress = progress_lib.Progress(layout.summary_dir(run_dir))
   job = version_work.Job(
     _WORKER.value,
     _NUM_WORKERS.value,
     _TAKEOVER_SECS.value,
     wait,
-    progress,
+    version_work.Progress(),
     ends_overtaken=True,
   )
 
   def publish(params):
-    progress.start()
     # Later parameters embed differently.
     builder.publish(
       params, index_root, job, base=base and base.path, fits=False

@@ -1,16 +1,13 @@
 """Makes pre-training queries on Apache Beam, on many machines."""
 
 from collections.abc import Iterator
-import contextlib
-from typing import Any, NamedTuple, Optional, cast
+from typing import NamedTuple, Optional
 
 import apache_beam as beam
-import tensorflow as tf
 
 from realm_tf.beam import reading as reading_lib
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
-from realm_tf.corpus import terms as terms_lib
 from realm_tf.data import block_table
 from realm_tf.data import columns
 from realm_tf.data import query_building
@@ -39,49 +36,18 @@ def build(
 
   `counts` receives the counts of all workers.
   """
-  with _terms_file(tagging, f'{reading.work_dir}.terms') as terms_path:
-    work = _Tag(tagging, reading, terms_path)
-    with reading_lib.run(reading, sources.in_batches, work, counts) as paths:
-      for path in paths:
-        arrays = columns.read_file(path)
-        yield from query_table.EncodedQueries(**arrays).decode()
-
-
-@contextlib.contextmanager
-def _terms_file(tagging: Tagging, path: str) -> Iterator[str]:
-  """Counts the corpus once; yields the file of its terms for all workers."""
-  if not (tagging.tagger or '').endswith('terms'):
-    yield ''
-    return
-  terms = taggers.terms_of(block_table.BlockTable.open(tagging.corpus_dir))
-  by_name: dict[str, Any] = {'words': columns.Rows.of_texts(terms.words)}
-  for name, arrays in terms._asdict().items():
-    if name != 'words':
-      by_name |= {f'{name}{i}': array for i, array in enumerate(arrays)}
-  columns.write_file(by_name, path)
-  try:
-    yield path
-  finally:
-    tf.io.gfile.remove(path)
-
-
-def _read_terms(path: str) -> terms_lib.Terms:
-  by_name = dict(columns.read_file(path))
-  words = cast(columns.Rows, by_name.pop('words')).texts()
-  lists: dict[str, list] = {}
-  for name, array in by_name.items():
-    lists.setdefault(name[:-1], []).append(array)
-  return terms_lib.Terms(words, **lists)
+  work = _Tag(tagging, reading)
+  with reading_lib.run(reading, sources.in_batches, work, counts) as paths:
+    for path in paths:
+      arrays = columns.read_file(path)
+      yield from query_table.EncodedQueries(**arrays).decode()
 
 
 class _Tag(beam.DoFn):
   """Makes the queries of a batch of articles and writes its file."""
 
-  def __init__(
-    self, tagging: Tagging, reading: reading_lib.Reading, terms_path: str
-  ):
+  def __init__(self, tagging: Tagging, reading: reading_lib.Reading):
     self._tagging, self._reading = tagging, reading
-    self._terms_path = terms_path
 
   def setup(self) -> None:
     given = self._tagging
@@ -89,10 +55,11 @@ class _Tag(beam.DoFn):
       layout.vocab_file(given.corpus_dir)
     )
     self._table = block_table.BlockTable.open(given.corpus_dir)
+    # Every worker counts the same terms, and only a part of a large corpus.
     self._tagger = None
     if given.tagger:
       self._tagger = taggers.make(
-        given.tagger, find_terms=lambda: _read_terms(self._terms_path)
+        given.tagger, find_terms=lambda: taggers.terms_of(self._table)
       )
 
   def process(self, element: tuple[str, list[sources.Article]]) -> None:

@@ -141,10 +141,8 @@ def _gather(work_dir: str, counts: counts_lib.Counts) -> None:
       kept, left_out, spans, examples, mistake = json.loads(file.read())
     if mistake:
       raise errors.UserError(mistake)
-    for what, number in kept.items():
-      counts.keep(what, number)
-    for reason, number in left_out.items():
-      counts.drop(reason, number)
+    counts.kept.update(kept)
+    counts.left_out.update(left_out)
     counts.spans.update(spans)
     for kind, texts in examples.items():
       counts.add_examples(kind, texts)

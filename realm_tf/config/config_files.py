@@ -28,7 +28,9 @@ CONFIG_FILE = 'config.json'
 # Fields of older releases -> their value, which is now a constant; None for
 # sections that no job reads.
 _CONSTANTS = {
+  'leaves_to_search_fraction': 0.1,
   'max_skipped_steps': 10,
+  'num_to_rescore': 200,
   'over_retrieval': 0,
   'vectors': 'memory',
   'weight_decay_rate': 0.01,
@@ -36,11 +38,6 @@ _CONSTANTS = {
 }
 _WRONG_TYPE = re.compile('Expected `(.*)`, got `.*`')
 _Section = TypeVar('_Section')
-
-_SWITCHES = {
-  **dict.fromkeys(('true', 'yes', '1'), True),
-  **dict.fromkeys(('false', 'no', '0'), False),
-}
 
 
 def load(
@@ -60,10 +57,8 @@ def load(
   if path.endswith('.json'):
     return override(_read(path)[0], overrides)
   try:
-    if path.endswith('.py'):
-      module = _run(path)
-    else:
-      module = importlib.import_module(path)
+    is_file = path.endswith('.py')
+    module = _run(path) if is_file else importlib.import_module(path)
   except errors.UserError:
     raise
   except Exception as e:  # Any error in the module is the user's.
@@ -88,71 +83,72 @@ def override(
   All values are checked together after the last override, so their order does
   not matter.
   """
-  tree: dict[str, Any] = {}
+  values = {}
   for text in overrides:
-    key, equals, value = (part.strip() for part in text.partition('='))
+    key, equals, value = text.partition('=')
     if not equals:
       raise errors.UserError(
         f"An override must read 'a.b=value'. Found {text!r}."
       )
-    *sections, name = key.split('.')
-    section = tree
-    for part in sections:
-      section = section.setdefault(part, {})
-    section[name] = _parse(key, value)
-  return merge(config, tree)
+    values[key.strip()] = value.strip()
+  return _changed(config, values, strict=False)
 
 
 def merge(config: _Section, tree: Any) -> _Section:
   """Returns a section with the values of nested dicts, `tree`.
 
-  Unknown fields and wrong values raise UserError.
+  A field of an older release is ignored if it has the value that is now a
+  constant. Other unknown fields, and wrong values, raise UserError.
   """
-  merged = _over(dataclasses.asdict(config), tree, '')  # type: ignore[call-overload]
+  if not isinstance(tree, dict):
+    raise errors.UserError(
+      f'`the config` must be an object. Found {reprlib.repr(tree)}.'
+    )
+  return _changed(config, flatten(tree), strict=True)
+
+
+def _changed(
+  config: _Section, values: Mapping[str, Any], *, strict: bool
+) -> _Section:
+  """Returns a section with dotted key -> value.
+
+  Texts are parsed by the type of their field, unless `strict`.
+  """
+  flat = flatten(dataclasses.asdict(config))  # type: ignore[call-overload]
+  for key, value in values.items():
+    gone = next((part for part in key.split('.') if part in _CONSTANTS), None)
+    if key in flat:
+      flat[key] = value
+    elif inside := [known for known in flat if known.startswith(f'{key}.')]:
+      raise errors.UserError(
+        f'`{key}` is a section. Set one of its fields: {", ".join(inside)}.'
+      )
+    elif gone is None:
+      raise _unknown(key)
+    elif _CONSTANTS[gone] not in (value, None):
+      raise errors.UserError(
+        f'`{key}` must be {_CONSTANTS[gone]!r}: it is no option any more. '
+        f'Found {reprlib.repr(value)}. Use the release that wrote it.'
+      )
+  tree: dict[str, Any] = {}
+  for key, value in flat.items():
+    *sections, name = key.split('.')
+    section = tree
+    for part in sections:
+      section = section.setdefault(part, {})
+    section[name] = value
   try:
-    return msgspec.convert(merged, type(config))
+    return msgspec.convert(tree, type(config), strict=strict)
   except msgspec.ValidationError as e:
     problem, _, key = str(e).partition(' - at `$.')
     key = key.rstrip('`')
     if found := _WRONG_TYPE.fullmatch(problem):
-      value: Any = merged
-      for name in key.split('.'):
-        value = value[name]
-      raise errors.UserError(
-        f'`{key}` must be of type {found[1]}. Found {reprlib.repr(value)}.'
-      ) from None
-    raise errors.UserError(f'In `{key}`: {problem}' if key else problem) from e
-
-
-def _over(base: dict[str, Any], tree: Any, key: str) -> dict[str, Any]:
-  """Returns nested dicts, `base`, with the values of `tree`."""
-  if not isinstance(tree, dict):
-    raise errors.UserError(
-      f'`{key or "the config"}` must be an object. Found {reprlib.repr(tree)}.'
-    )
-  for name, value in tree.items():
-    path = f'{key}.{name}' if key else name
-    if name in base:
-      is_section = isinstance(base[name], dict)
-      base[name] = _over(base[name], value, path) if is_section else value
-    elif name not in _CONSTANTS:
-      raise _unknown(path)
-    elif _CONSTANTS[name] not in (value, None):
-      raise errors.UserError(
-        f'`{path}` must be {_CONSTANTS[name]!r}: it is no option any more. '
-        f'Found {reprlib.repr(value)}. Use the release that wrote it.'
+      problem = (
+        f'`{key}` must be of type {found[1]}. Found {reprlib.repr(flat[key])}.'
       )
-  return base
-
-
-def from_json(tree: Any) -> experiment.ExperimentConfig:
-  """Returns the config from a tree that `dataclasses.asdict` made.
-
-  Missing fields get their defaults. A field of an older release is ignored if
-  it has the value that is now a constant. Other unknown fields, and wrong
-  values, raise UserError.
-  """
-  return merge(experiment.ExperimentConfig(), tree)
+    elif key:
+      problem = f'In `{key}`: {problem}'
+    raise errors.UserError(problem) from e
 
 
 def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,7 +157,7 @@ def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
   stack = list(tree.items())[::-1]
   while stack:  # A tree from a stranger may be too deep for recursion.
     key, value = stack.pop()
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and value:
       stack += [(f'{key}.{name}', v) for name, v in value.items()][::-1]
     else:
       flat[key] = value
@@ -210,7 +206,7 @@ def _read(path: str) -> tuple[experiment.ExperimentConfig, dict[str, Any]]:
   """Returns the config of a JSON file, and the fields that it has."""
   tree = json_text.parse(input_files.read(path), path)
   try:
-    return from_json(tree), tree
+    return merge(experiment.ExperimentConfig(), tree), tree
   except errors.UserError as e:
     raise errors.UserError(f'{path}: {e}') from e
 
@@ -229,34 +225,14 @@ def _run(path: str) -> types.ModuleType:
   return module
 
 
-def _parse(key: str, text: str) -> Any:
-  if inside := [known for known in _DEFAULTS if known.startswith(f'{key}.')]:
-    raise errors.UserError(
-      f'`{key}` is a section. Set one of its fields: {", ".join(inside)}.'
-    )
-  if key not in _DEFAULTS:
-    raise _unknown(key)
-  kind = type(_DEFAULTS[key])
-  if kind is bool:
-    if text.lower() in _SWITCHES:
-      return _SWITCHES[text.lower()]
-    raise errors.UserError(f'`{key}` must be true or false. Found {text!r}.')
-  try:
-    return kind(text)
-  except ValueError:
-    raise errors.UserError(
-      f'`{key}` must be of type {kind.__name__}. Found {text!r}.'
-    ) from None
-
-
 def _unknown(key: str) -> errors.UserError:
   # If the section is missing or wrong, the field's name is usually right.
   name = key.rpartition('.')[2]
   near = [k for k in _DEFAULTS if k.rpartition('.')[2] == name] or _DEFAULTS
   nearest = difflib.get_close_matches(key, near, n=1, cutoff=0.0)[0]
   return errors.UserError(
-    f'Unknown config key `{key}`. The nearest is `{nearest}`. A directory of '
-    'another release must be made again.'
+    f'Unknown config key `{key:.100}`. The nearest is `{nearest}`. A directory '
+    'of another release must be made again.'
   )
 
 

@@ -3,13 +3,8 @@
 import dataclasses
 
 from realm_tf.config import fields
+from realm_tf.config import jobs
 from realm_tf.config import networks
-from realm_tf.config.answering import ClosedBookConfig
-from realm_tf.config.answering import FinetuningConfig
-from realm_tf.config.answering import PathConfig
-from realm_tf.config.training import InverseClozeConfig
-from realm_tf.config.training import PretrainingConfig
-from realm_tf.config.training import TaggerConfig
 
 # Top blocks over which an answer's probability is normalized, and from which
 # training on questions takes negatives, as Karpukhin et al. 2020 do.
@@ -61,18 +56,15 @@ class IndexConfig(fields.Config):
 
   Attributes:
     searcher: 'brute_force' (exact, in NumPy), 'device' (exact, in TensorFlow on
-      the accelerators), 'scann', 'milvus' (an extra, on a server), or 'auto':
+      the first GPU), 'scann', 'milvus' (an extra, on a server), or 'auto':
       'brute_force' below `exact_below_blocks` blocks, 'scann' above.
     uri: Milvus server or cluster, e.g. 'http://HOST:19530'; or a file 'NAME.db'
       of milvus-lite, which runs in the process.
     num_leaves: Partitions of an approximate searcher; 0 means about
       sqrt(number of blocks).
     recall_target: Share of the exact top k blocks to find, for each k that jobs
-      search for. The effort is tuned on masked sentences; with 0, the next two
-      fields set it.
-    leaves_to_search_fraction: Share of the partitions visited per query; 1 is
-      exhaustive.
-    num_to_rescore: Approximate hits that are rescored exactly.
+      search for. The effort is tuned on masked sentences; with 0 it is a tenth
+      of the partitions, and 200 approximate hits that are rescored exactly.
     embed_backend: Library that embeds blocks, and reads them for answers:
       'tensorflow', 'openvino' (an extra, for CPUs), or 'auto': OpenVINO if it
       is installed and there is no accelerator.
@@ -88,10 +80,6 @@ class IndexConfig(fields.Config):
   exact_below_blocks: int = 20_000
   num_leaves: int = 0
   recall_target: float = fields.below_one(0.95)
-  leaves_to_search_fraction: float = fields.bounded(
-    0.1, 'be in (0, 1]', lambda value: 0 < value <= 1
-  )
-  num_to_rescore: int = fields.positive(200)
   embed_backend: str = fields.one_of('auto', 'tensorflow', 'openvino')
   embed_dtype: str = fields.one_of('auto', 'float32', 'bfloat16')
   storage_dtype: str = fields.one_of('float32', 'bfloat16', 'float16')
@@ -116,12 +104,12 @@ class ExperimentConfig(fields.Config):
   model: networks.ModelConfig = networks.ModelConfig()
   lengths: LengthConfig = LengthConfig()
   index: IndexConfig = IndexConfig()
-  inverse_cloze: InverseClozeConfig = InverseClozeConfig()
-  pretraining: PretrainingConfig = PretrainingConfig()
-  finetuning: FinetuningConfig = FinetuningConfig()
-  tagger: TaggerConfig = TaggerConfig()
-  closed_book: ClosedBookConfig = ClosedBookConfig()
-  path: PathConfig = PathConfig()
+  inverse_cloze: jobs.InverseClozeConfig = jobs.InverseClozeConfig()
+  pretraining: jobs.PretrainingConfig = jobs.PretrainingConfig()
+  finetuning: jobs.FinetuningConfig = jobs.FinetuningConfig()
+  tagger: jobs.TaggerConfig = jobs.TaggerConfig()
+  closed_book: jobs.ClosedBookConfig = jobs.ClosedBookConfig()
+  path: jobs.PathConfig = jobs.PathConfig()
   held_out: HeldOutConfig = HeldOutConfig()
 
   def searched_ks(self, num_blocks: int) -> list[int]:

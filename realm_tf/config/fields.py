@@ -67,12 +67,10 @@ class Config:
   def __post_init__(self) -> None:
     for field in dataclasses.fields(self):  # type: ignore[arg-type]
       value = getattr(self, field.name)
+      bounds = dict(field.metadata)
       if isinstance(value, float):
-        is_finite = math.isfinite(value)
-        check(
-          is_finite, f'`{field.name}` must be finite.', **{field.name: value}
-        )
-      for bound, holds in field.metadata.items():
+        bounds = {'be finite': math.isfinite, **bounds}
+      for bound, holds in bounds.items():
         must_hold = f'`{field.name}` must {bound}.'
         check(holds(value), must_hold, **{field.name: value})
     self.check_together()

@@ -19,7 +19,6 @@ from realm_tf.data import corpus_files
 from realm_tf.exchange import block_texts
 from realm_tf.exchange import imported as imported_lib
 from realm_tf.index import index_builder
-from realm_tf.index import model_directory
 from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from realm_tf.model import weights
@@ -59,7 +58,7 @@ def write(
     config = fit_lengths(imported, tokenizer)
   model = realm_model.RealmModel(config.model, parts)
   loaded = model.load(imported.arrays)  # Checks every shape.
-  model_directory.create(output_dir, config, vocab_file)
+  model_files.create(output_dir, config, vocab_file)
   written = [_write_params(imported.arrays, output_dir)]
   corpus_dir = corpus_dir or os.path.join(output_dir, 'corpus')
   if imported.blocks_file and not manifests.is_complete(corpus_dir):

@@ -13,7 +13,6 @@ from realm_tf.exchange import graph_search
 from realm_tf.index import embedding
 from realm_tf.index import model_files
 from realm_tf.index import searchers
-from realm_tf.index import tuning
 from realm_tf.qa import loading
 from realm_tf.run import layout
 
@@ -77,7 +76,7 @@ def _searcher(loaded, name, k):
   built = scann_module.ScannModule.build(embeddings, config)
   lengths, tokenizer = loaded.config.lengths, loaded.tokenizer
   # The index was tuned with other partitions.
-  queries = tuning.sample_queries(
+  queries = searchers.sample_queries(
     loaded.table,
     embedding.compile_queries(
       loaded.model, lengths.query_tokens, tokenizer.special_ids

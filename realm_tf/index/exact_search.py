@@ -1,4 +1,4 @@
-"""Exact search: in NumPy, on the devices of a strategy, and in a graph.
+"""Exact search: in NumPy, on a device, and in a graph.
 
 All three order equal scores by block id. Sorting a whole row of scores is slow,
 so only the best of disjoint groups are sorted. The result is exact:
@@ -14,8 +14,7 @@ the oracle of the others. TensorFlow searches batches twice as fast on CPUs.
 """
 
 from collections.abc import Callable
-import functools
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -31,6 +30,7 @@ _CHUNK_SCORES = 1 << 23  # 32 MB; partitioning takes a multiple of that.
 # of returning it to the system each time.
 _GRAPH_CHUNK_SCORES = 1 << 22
 _MAX_CHUNK_ROWS = 1 << 16
+_USUAL_QUERIES = 64  # Of a graph for any number of queries.
 _COPIED_BLOCKS = 1 << 16
 _MAX_QUERIES = 4096
 
@@ -81,102 +81,46 @@ def largest(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class DeviceSearcher:
-  """Scores every block; each replica searches its part, the host merges them.
+  """Scores every block on the first GPU, else on the CPU.
 
-  On a TPU `tf.math.approx_max_k` finds the top K of a chunk and may miss some.
-  TPUs and newer GPUs round the factors of a product.
+  Newer GPUs round the factors of a product.
 
   Args:
     embeddings: float [N, D]; may be memory-mapped.
     dtype: 'float32' or 'bfloat16', on the device. Sums are float32.
-    strategy: Splits the blocks over its replicas; by default the first GPU,
-      else the CPU.
   """
 
-  def __init__(
-    self,
-    embeddings: np.ndarray,
-    dtype: str = 'float32',
-    strategy: Optional[tf.distribute.Strategy] = None,
-  ):
-    self._strategy = strategy or _one_device()
+  def __init__(self, embeddings: np.ndarray, dtype: str = 'float32'):
     self._num_blocks = len(embeddings)
-    share = -(-self._num_blocks // self._strategy.num_replicas_in_sync)
-
-    def part(context: Any) -> tf.Tensor:
-      first = context.replica_id_in_sync_group * share
-      return tf.constant(padded(embeddings, first, first + share, dtype))
-
-    def rows(context: Any) -> tf.Tensor:
-      first = context.replica_id_in_sync_group * share
-      return tf.constant([first, min(share, self._num_blocks - first)])
-
-    distribute = self._strategy.experimental_distribute_values_from_function
-    self._parts = distribute(part), distribute(rows)
+    gpus = tf.config.list_logical_devices('GPU')
+    self._device = '/gpu:0' if gpus else '/cpu:0'
+    with tf.device(self._device):
+      self._rows = tf.constant(padded(embeddings, dtype))
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
     k = min(k, self._num_blocks)
-    found = [
-      self._search(queries[start : start + _MAX_QUERIES], k)
-      for start in range(0, len(queries), _MAX_QUERIES)
-    ]
+    found = [searcher.nothing(0, k)]
+    for start in range(0, len(queries), _MAX_QUERIES):
+      some = np.asarray(queries[start : start + _MAX_QUERIES], np.float32)
+      # Padding to powers of two: few shapes are compiled.
+      missing = (1 << (len(some) - 1).bit_length()) - len(some)
+      filled = tf.constant(np.pad(some, [(0, missing), (0, 0)]))
+      with tf.device(self._device):
+        best = _compiled(self._rows, filled, tf.constant(self._num_blocks), k)
+      found.append(searcher.Neighbors(*(x.numpy()[: len(some)] for x in best)))
     return searcher.Neighbors(*map(np.concatenate, zip(*found)))
 
-  def _search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    # Padding to powers of two: few shapes are compiled.
-    missing = (1 << (len(queries) - 1).bit_length()) - len(queries)
-    filled = np.pad(np.asarray(queries, np.float32), [(0, missing), (0, 0)])
-    found = _compiled(self._strategy)(*self._parts, tf.constant(filled), k)
-    local = self._strategy.experimental_local_results
-    ids, scores = (
-      np.concatenate([x.numpy()[: len(queries)] for x in local(values)], axis=1)
-      for values in found
-    )
-    # Replicas are in the order of ids: the stable sort keeps it for ties.
-    order = np.argsort(-scores, axis=1, kind='stable')[:, :k]
-    best = (np.take_along_axis(x, order, axis=1) for x in (ids, scores))
-    return searcher.Neighbors(*best)
 
-
-def padded(
-  embeddings: np.ndarray, start: int, end: int, dtype: str = 'float32'
-) -> np.ndarray:
-  """Returns rows [start, end), padded with zeros to a multiple of `GROUP`."""
-  size = -(-(end - start) // GROUP) * GROUP
-  result = np.zeros(
-    [size, embeddings.shape[1]], tf.as_dtype(dtype).as_numpy_dtype
-  )
-  end = min(end, len(embeddings))
+def padded(embeddings: np.ndarray, dtype: str = 'float32') -> np.ndarray:
+  """Returns the rows, padded with zeros to a multiple of `GROUP`."""
+  number, width = embeddings.shape
+  size = -(-number // GROUP) * GROUP
+  result = np.zeros([size, width], tf.as_dtype(dtype).as_numpy_dtype)
   # In pieces: a slice of embeddings on disk is a decoded copy.
-  for first in range(start, end, _COPIED_BLOCKS):
-    rows = embeddings[first : min(first + _COPIED_BLOCKS, end)]
-    result[first - start : first - start + len(rows)] = rows
+  for first in range(0, number, _COPIED_BLOCKS):
+    rows = embeddings[first : first + _COPIED_BLOCKS]
+    result[first : first + len(rows)] = rows
   return result
-
-
-@functools.cache
-def _one_device() -> tf.distribute.Strategy:
-  gpus = tf.config.list_logical_devices('GPU')
-  return tf.distribute.OneDeviceStrategy('/gpu:0' if gpus else '/cpu:0')
-
-
-@functools.cache
-def _compiled(strategy: tf.distribute.Strategy) -> Any:
-  """Returns the search on all replicas, shared by all indexes of a shape."""
-  is_tpu = isinstance(strategy, tf.distribute.TPUStrategy)
-  top = approximate_top if is_tpu else None
-
-  @tf.function
-  def search(parts: Any, rows: Any, queries: tf.Tensor, k: int) -> Any:
-    def search_part(
-      part: tf.Tensor, rows: tf.Tensor, queries: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-      found, scores = top_rows(part, queries, rows[1], k, top)
-      return tf.where(found >= 0, found + rows[0], found), scores
-
-    return strategy.run(search_part, args=(parts, rows, queries))
-
-  return search
 
 
 def top_rows(
@@ -196,9 +140,8 @@ def top_rows(
   """
   top = top or _exact_top
   size, width = rows.shape
-  static = queries.shape[0]
-  num_queries = tf.shape(queries)[0] if static is None else static
-  chunk = _chunk_rows(num_queries, size)
+  wanted = _GRAPH_CHUNK_SCORES // (queries.shape[0] or _USUAL_QUERIES)
+  chunk = max(GROUP, min(_MAX_CHUNK_ROWS, size, wanted // GROUP * GROUP))
 
   def step(i: tf.Tensor, numbers: tf.Tensor, values: tf.Tensor) -> tuple:
     # The last chunk starts earlier, to be as long as the others.
@@ -207,7 +150,7 @@ def top_rows(
     scores = tf.matmul(queries, some, transpose_b=True)  # [Q, chunk]
 
     def masked() -> tf.Tensor:
-      columns = start + tf.range(tf.shape(scores)[1])
+      columns = start + tf.range(chunk)
       is_new = (columns >= i * chunk) & (columns < num_rows)
       return tf.where(is_new[None], scores, -np.inf)
 
@@ -218,10 +161,9 @@ def top_rows(
     numbers = tf.concat([numbers, columns + start], axis=1)
     return i + 1, tf.gather(numbers, order, batch_dims=1), values
 
-  nothing = (
-    tf.fill([num_queries, k], null_block.ID),
-    tf.fill([num_queries, k], -np.inf),
-  )
+  # A TPU needs the static number.
+  shape = [queries.shape[0] or tf.shape(queries)[0], k]
+  nothing = tf.fill(shape, null_block.ID), tf.fill(shape, -np.inf)
   _, numbers, values = tf.while_loop(
     lambda i, *_: i * chunk < size,
     step,
@@ -231,36 +173,22 @@ def top_rows(
   return tf.where(values > -np.inf, numbers, null_block.ID), values
 
 
+_compiled = tf.function(top_rows)  # For all indexes of a shape.
+
+
 def approximate_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
   """Returns most of a chunk's top `k`; fast only on TPUs."""
   return tf.math.approx_max_k(scores, min(k, scores.shape[1]))
 
 
 def _exact_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
-  def plain() -> tuple[tf.Tensor, tf.Tensor]:
-    width = scores.shape[1]
-    found = min(k, width) if width else tf.minimum(k, tf.shape(scores)[1])
-    return tuple(tf.math.top_k(scores, found))
-
-  def by_groups() -> tuple[tf.Tensor, tf.Tensor]:
-    grouped = tf.reshape(scores, [tf.shape(scores)[0], -1, GROUP])
-    _, groups = tf.math.top_k(tf.reduce_max(grouped, axis=2), k)
-    groups = tf.sort(groups, axis=1)  # In the order of rows, for ties.
-    best = tf.gather(grouped, groups, batch_dims=1)  # [Q, k, GROUP]
-    values, places = tf.math.top_k(tf.reshape(best, [-1, k * GROUP]), k)
-    groups = tf.gather(groups, places // GROUP, batch_dims=1)
-    return values, groups * GROUP + places % GROUP
-
-  if scores.shape[1] is not None:
-    return by_groups() if scores.shape[1] > 2 * k * GROUP else plain()
-  return tf.cond(tf.shape(scores)[1] > 2 * k * GROUP, by_groups, plain)
-
-
-def _chunk_rows(num_queries: Any, size: int) -> Any:
-  """Returns the number of rows scored at once, a multiple of `GROUP`."""
-  most = min(_MAX_CHUNK_ROWS, size)
-  if isinstance(num_queries, int):
-    wanted = _GRAPH_CHUNK_SCORES // max(1, num_queries) // GROUP * GROUP
-    return max(GROUP, min(most, wanted))
-  wanted = _GRAPH_CHUNK_SCORES // tf.maximum(num_queries, 1) // GROUP * GROUP
-  return tf.clip_by_value(wanted, GROUP, most)
+  width = scores.shape[1]
+  if width <= 2 * k * GROUP:
+    return tuple(tf.math.top_k(scores, min(k, width)))
+  grouped = tf.reshape(scores, [-1, width // GROUP, GROUP])
+  _, groups = tf.math.top_k(tf.reduce_max(grouped, axis=2), k)
+  groups = tf.sort(groups, axis=1)  # In the order of rows, for ties.
+  best = tf.gather(grouped, groups, batch_dims=1)  # [Q, k, GROUP]
+  values, places = tf.math.top_k(tf.reshape(best, [-1, k * GROUP]), k)
+  groups = tf.gather(groups, places // GROUP, batch_dims=1)
+  return values, groups * GROUP + places % GROUP

@@ -5,7 +5,7 @@ corpus, as long as the embedder's parameters are the same. Only new blocks are
 embedded; others come from an older index version.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 import functools
 import os
 import time
@@ -25,7 +25,6 @@ from realm_tf.index import embedding_shards
 from realm_tf.index import model_files
 from realm_tf.index import searchers
 from realm_tf.index import storage
-from realm_tf.index import tuning
 from realm_tf.index import version_work
 from realm_tf.model import precision
 from realm_tf.model import realm_model
@@ -85,18 +84,6 @@ class Base:
     if not is_known.all():
       result[~is_known] = embed_new(block_ids[~is_known], progress)
     return result
-
-
-def first_fit(
-  paths: Iterable[Optional[str]], plan: storage.Plan, hashes: np.ndarray
-) -> Optional[Base]:
-  """Returns the first version that fits, or None; logs why others do not."""
-  for path in filter(None, paths):
-    try:
-      return Base(path, plan, hashes)
-    except errors.UserError as error:
-      logging.info('Embeddings of %s are not reused: %s', path, error)
-  return None
 
 
 class IndexBuilder:
@@ -246,10 +233,17 @@ class IndexBuilder:
   ) -> tuple[versions.Version, storage.Plan]:
     plan = self._plan()
     version = versions.Version(step, versions.version_path(index_root, step))
-    if versions.is_complete(version.path):
-      storage.check_same(version.path, plan)
-    else:
+    if not versions.is_complete(version.path):
       storage.begin(version.path, plan, self._model)
+      return version, plan
+    manifest = storage.read_manifest(version.path)
+    for name in ('corpus_fingerprint', 'params_fingerprint'):
+      if manifest[name] != getattr(plan, name):
+        raise errors.UserError(
+          'A complete index version is never changed. Found '
+          f'{version.path}, with another {name}. Give another directory, or '
+          'remove the version.'
+        )
     return version, plan
 
   def _embedding(
@@ -270,11 +264,15 @@ class IndexBuilder:
 
       return take
     hashes = self._table.hashes
-    if base is not None and fits:
-      known: Optional[Base] = Base(base, plan, hashes)
-    else:
-      newest = versions.newest(index_root)
-      known = first_fit([base, newest and newest.path], plan, hashes)
+    known: Optional[Base] = None
+    newest = versions.newest(index_root)
+    for path in filter(None, [base, newest and newest.path]):
+      try:
+        known = known or Base(path, plan, hashes)
+      except errors.UserError as error:
+        if fits and path == base:
+          raise
+        logging.info('Embeddings of %s are not reused: %s', path, error)
     # Opened once per version: the embedder may copy the parameters.
     open_embed = functools.cache(self._open_embed)
 
@@ -308,7 +306,7 @@ class IndexBuilder:
       embed = embedding.compile_queries(
         self._model, lengths.query_tokens, self._special_ids
       )
-      queries = tuning.sample_queries(
+      queries = searchers.sample_queries(
         self._table, embed, lengths, self._mask_id
       )
     ks = self.config.searched_ks(plan.num_blocks)

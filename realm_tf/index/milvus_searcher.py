@@ -5,13 +5,12 @@ version, for other users of the server. `index.uri` names the server, or a file
 of milvus-lite, which runs in this process. MILVUS_TOKEN holds the password.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 import contextlib
 import functools
 import hashlib
 import json
 import os
-from typing import Any
 import uuid
 
 from absl import logging
@@ -19,7 +18,6 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.data import null_block
 from realm_tf.index import searcher
 from realm_tf.run import json_files
 from realm_tf.run import json_shapes
@@ -33,7 +31,7 @@ except ImportError as error:
   ) from error
 
 _FILE = 'milvus.json'
-_SAVED = dict.fromkeys(['uri', 'collection', 'index_type'], json_shapes.TEXT)
+_SAVED = dict.fromkeys(['uri', 'collection'], json_shapes.TEXT)
 _ID, _EMBEDDING = 'id', 'embedding'
 _INSERT_BYTES = 16 << 20  # A server takes at most 64 MiB at once.
 _MAX_QUERIES = 4096  # A server takes at most 16384 at once.
@@ -47,18 +45,11 @@ class MilvusSearcher(searcher.ApproximateSearcher):
   """
 
   def __init__(
-    self,
-    uri: str,
-    collection: str,
-    index_type: str,
-    num_leaves: int,
-    effort: searcher.Effort,
+    self, saved: dict[str, str], num_leaves: int, effort: searcher.Effort
   ):
-    self._uri, self._collection = uri, collection
-    self._index_type = index_type
-    self.num_leaves = num_leaves
-    self.effort = effort
-    self._client = _connect(uri)
+    self._saved = saved  # Of `_SAVED`.
+    self.num_leaves, self.effort = num_leaves, effort
+    self._client = _connect(saved['uri'])
 
   @classmethod
   def build(
@@ -69,14 +60,16 @@ class MilvusSearcher(searcher.ApproximateSearcher):
     leaves = min(leaves, _MAX_LEAVES)
     collection = f'realm_{uuid.uuid4().hex[:12]}'
     client = _connect(config.uri)
-    try:
-      _fill(client, collection, embeddings)
-      index_type = _index(client, collection, leaves)
-      client.load_collection(collection)
-      return cls(config.uri, collection, index_type, leaves, effort)
-    except pymilvus.MilvusException as error:
-      _drop(client, collection)
-      raise _refusal(config.uri, error) from error
+    with _refusals(config.uri):
+      try:
+        _fill(client, collection, embeddings)
+        _index(client, collection, leaves)
+        client.load_collection(collection)
+      except pymilvus.MilvusException:
+        _drop(client, collection)
+        raise
+    saved = {'uri': config.uri, 'collection': collection}
+    return cls(saved, leaves, effort)
 
   @classmethod
   def load(
@@ -86,25 +79,32 @@ class MilvusSearcher(searcher.ApproximateSearcher):
     saved, client = _open(directory)
     with _refusals(saved['uri']):
       client.load_collection(saved['collection'])
-    return cls(**saved, num_leaves=num_leaves, effort=effort)
+    return cls(saved, num_leaves, effort)
 
   def save(self, directory: str) -> None:
     """Writes the name of the collection; the vectors stay on the server."""
-    saved = {
-      'uri': self._uri,
-      'collection': self._collection,
-      'index_type': self._index_type,
-    }
     with open(os.path.join(directory, _FILE), 'w', encoding='utf-8') as file:
-      json.dump(saved, file)
+      json.dump(self._saved, file)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    ids = np.full([len(queries), k], null_block.ID, np.int32)
-    scores = np.full([len(queries), k], -np.inf, np.float32)
+    ids, scores = searcher.nothing(len(queries), k)
+    effort = {
+      'nprobe': min(self.effort.leaves_to_search, self.num_leaves),
+      'reorder_k': max(k, self.effort.num_to_rescore),
+    }
     for start in range(0, len(queries), _MAX_QUERIES):
-      for row, hits in enumerate(
-        self._hits(queries[start : start + _MAX_QUERIES], k), start
-      ):
+      with _refusals(self._saved['uri']):
+        found = self._client.search(
+          self._saved['collection'],
+          data=list(np.asarray(queries[start : start + _MAX_QUERIES], 'f')),
+          limit=k,
+          output_fields=[_ID],
+          search_params={'metric_type': 'IP', 'params': effort},
+          # The collection never changes, so no search has to wait for writes.
+          # With 'Strong', single queries take 30 times as long.
+          consistency_level='Eventually',
+        )
+      for row, hits in enumerate(found, start):
         ids[row, : len(hits)] = [hit[_ID] for hit in hits]
         scores[row, : len(hits)] = [hit['distance'] for hit in hits]
     return searcher.Neighbors(ids, scores)
@@ -115,7 +115,8 @@ class MilvusSearcher(searcher.ApproximateSearcher):
     saved, client = _open(directory)
     alias, collection = alias_of(name), saved['collection']
     with _refusals(saved['uri']):
-      if alias in _aliases(client):
+      collections = client.list_collections()
+      if any(alias in _aliases(client, other) for other in collections):
         client.alter_alias(collection, alias)
       else:
         client.create_alias(collection, alias)
@@ -127,25 +128,6 @@ class MilvusSearcher(searcher.ApproximateSearcher):
     saved, client = _open(directory)
     with _refusals(saved['uri']):
       _drop(client, saved['collection'])
-
-  def _hits(
-    self, queries: np.ndarray, k: int
-  ) -> Sequence[Sequence[dict[str, Any]]]:
-    effort = {
-      'nprobe': min(self.effort.leaves_to_search, self.num_leaves),
-      'reorder_k': max(k, self.effort.num_to_rescore),
-    }
-    with _refusals(self._uri):
-      return self._client.search(
-        self._collection,
-        data=list(np.asarray(queries, np.float32)),
-        limit=k,
-        output_fields=[_ID],
-        search_params={'metric_type': 'IP', 'params': effort},
-        # The collection never changes, so no search has to wait for writes.
-        # With 'Strong', single queries take 30 times as long.
-        consistency_level='Eventually',
-      )
 
 
 def alias_of(name: str) -> str:
@@ -170,10 +152,8 @@ def _connect(uri: str) -> pymilvus.MilvusClient:
       'none. Set it, e.g. --set=index.uri=http://localhost:19530, or a file '
       'NAME.db for milvus-lite.'
     )
-  try:
+  with _refusals(uri, Exception):  # From gRPC, or from a damaged file.
     return pymilvus.MilvusClient(uri, token=os.environ.get('MILVUS_TOKEN', ''))
-  except Exception as error:  # From gRPC, or from a damaged file.
-    raise _refusal(uri, error) from error
 
 
 def _fill(
@@ -194,52 +174,43 @@ def _fill(
   client.flush(collection)
 
 
-def _index(client: pymilvus.MilvusClient, collection: str, leaves: int) -> str:
-  """Makes the best index that the server supports; returns its type."""
+def _index(client: pymilvus.MilvusClient, collection: str, leaves: int) -> None:
+  """Makes the best index that the server supports."""
   # milvus-lite lacks SCANN; it compares exact vectors.
   is_lite = client.get_server_version().startswith('milvus_lite')
-  index_type = 'IVF_FLAT' if is_lite else 'SCANN'
   settings = {'nlist': leaves, **({} if is_lite else {'with_raw_data': True})}
   params = client.prepare_index_params()
   params.add_index(
     _EMBEDDING,
-    index_type=index_type,
+    index_type='IVF_FLAT' if is_lite else 'SCANN',
     metric_type='IP',
     # milvus-lite reads parameters only as JSON text.
     params={'params': json.dumps(settings)},
   )
   client.create_index(collection, params)
-  return index_type
 
 
 def _drop(client: pymilvus.MilvusClient, collection: str) -> None:
-  if not client.has_collection(collection):
-    return
-  for alias in client.list_aliases(collection).get('aliases', []):
-    client.drop_alias(alias)
-  client.drop_collection(collection)
+  if client.has_collection(collection):
+    for alias in _aliases(client, collection):
+      client.drop_alias(alias)
+    client.drop_collection(collection)
 
 
-def _aliases(client: pymilvus.MilvusClient) -> set[str]:
-  return {
-    alias
-    for collection in client.list_collections()
-    for alias in client.list_aliases(collection).get('aliases', [])
-  }
+def _aliases(client: pymilvus.MilvusClient, collection: str) -> list[str]:
+  return client.list_aliases(collection).get('aliases', [])
 
 
 @contextlib.contextmanager
-def _refusals(uri: str) -> Iterator[None]:
+def _refusals(
+  uri: str, kind: type[Exception] = pymilvus.MilvusException
+) -> Iterator[None]:
   """Turns an error of the server into a UserError."""
   try:
     yield
-  except pymilvus.MilvusException as error:
-    raise _refusal(uri, error) from error
-
-
-def _refusal(uri: str, error: Exception) -> errors.UserError:
-  reason = str(error).splitlines()[0][:200]
-  return errors.UserError(
-    f'`index.uri` must be a Milvus server that works. Found {uri}: {reason} '
-    'Start it, or name another one.'
-  )
+  except kind as error:
+    reason = str(error).splitlines()[0][:200]
+    raise errors.UserError(
+      f'`index.uri` must be a Milvus server that works. Found {uri}: {reason} '
+      'Start it, or name another one.'
+    ) from error

@@ -1,4 +1,4 @@
-"""Opens a model directory, trained or imported, and the index of a corpus.
+"""Makes and opens a model directory, and opens the index of a corpus.
 
 <dir>/config.json  vocab.txt  params/000000500/  index/000000500/
 """
@@ -21,6 +21,7 @@ from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.text import sentencepieces
+from realm_tf.text import tokenizer_files
 from realm_tf.text import wordpiece
 
 # Part of a model -> its use, and the job that makes it.
@@ -67,7 +68,22 @@ class OpenModel:
     Raises:
       UserError: The index is missing, damaged, or from other parameters.
     """
-    path = self._index_path(index_dir)
+    newest = versions.newest(index_dir) if index_dir else self.newest_index
+    if index_dir and versions.is_complete(index_dir):
+      path = index_dir
+    elif newest:
+      path = newest.path
+    elif index_dir:
+      raise errors.UserError(
+        f'--index_dir must hold an index version. Found none in {index_dir}.'
+        ' Build one with bin.build_index.'
+      )
+    else:
+      raise errors.UserError(
+        f'A model directory must hold an index to answer with. Found none in '
+        f'{layout.index_root(self.path)}. Build one with bin.build_index and '
+        'give it as --index_dir.'
+      )
     index = storage.load(path, self.table.manifest['corpus_fingerprint'])
     expected = storage.embedder_fingerprint(self.model)
     if index.manifest['embedder_fingerprint'] != expected:
@@ -77,22 +93,19 @@ class OpenModel:
       )
     return dataclasses.replace(self, index=index)
 
-  def _index_path(self, index_dir: Optional[str]) -> str:
-    if index_dir and versions.is_complete(index_dir):
-      return index_dir
-    newest = versions.newest(index_dir) if index_dir else self.newest_index
-    if newest:
-      return newest.path
-    if index_dir:
-      raise errors.UserError(
-        f'--index_dir must hold an index version. Found none in {index_dir}.'
-        ' Build one with bin.build_index.'
-      )
-    raise errors.UserError(
-      f'A model directory must hold an index to answer with. Found none in '
-      f'{layout.index_root(self.path)}. Build one with bin.build_index and '
-      'give it as --index_dir.'
+
+def create(
+  path: str, config: config_lib.ExperimentConfig, vocab_file: str
+) -> None:
+  """Writes or replaces config.json, and a vocabulary or a T5's pieces."""
+  tf.io.gfile.makedirs(path)
+  config_files.write(config, path)
+  if vocab_file.endswith('.model'):
+    tf.io.gfile.copy(
+      vocab_file, layout.sentencepiece_file(path), overwrite=True
     )
+  else:
+    tokenizer_files.copy(vocab_file, path)
 
 
 def open_model(

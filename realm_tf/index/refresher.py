@@ -4,7 +4,7 @@ This is the second job of Section 3.3 of Guu et al. 2020. Trainer and refresher
 communicate only through the run directory.
 """
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 import dataclasses
 from typing import Any, Optional
 
@@ -40,7 +40,14 @@ class RunDirectory:
   def unfinished_index(self) -> Optional[versions.Version]:
     """Returns the newest begun index version; None if a newer is complete."""
     root = layout.index_root(self.path)
-    return storage.find_unfinished(root, self.corpus_fingerprint)
+    for step in reversed(versions.steps(root)):
+      path = versions.version_path(root, step)
+      if versions.is_complete(path):
+        return None
+      plan = storage.read_plan(path)
+      if plan and plan.corpus_fingerprint == self.corpus_fingerprint:
+        return versions.Version(step, path)
+    return None
 
   def is_training_done(self) -> bool:
     return self.once or tf.io.gfile.exists(layout.done_file(self.path))
@@ -56,18 +63,13 @@ def refresh_until_done(
 
   No index is built twice, nor an older one after a newer one, even after a
   restart. A begun index is finished first; otherwise a job that is often
-  stopped might never publish one.
+  stopped might never publish one. Returns the number of published indexes.
 
   Args:
     publish_index: Embeds all blocks with the version and publishes the index.
     wait: Called when there is nothing to do and after a failure.
-    max_failures: Consecutive failures, e.g. of the disk, that end the job.
-
-  Returns:
-    The number of published index versions.
-
-  Raises:
-    UserError: The last of `max_failures` failures.
+    max_failures: Consecutive failures, e.g. of the disk, that end the job; the
+      last one is a UserError.
   """
   num_published, num_failures = 0, 0
   given_up: set[int] = set()  # Unfinished versions that failed.
@@ -83,48 +85,33 @@ def refresh_until_done(
       except (errors.UserError, OSError, tf.errors.OpError) as error:
         num_failures += 1
         given_up.add(target.step)
-        _report(error, target, num_failures, max_failures)
+        found = str(error).strip().rstrip('.') or type(error).__name__
+        if num_failures >= max_failures:
+          if isinstance(error, errors.UserError):
+            raise
+          raise errors.UserError(
+            f'The index of {target.path} must be written. Found: {found}. Fix '
+            'that and start the refresher again: it continues.'
+          ) from error
+        logging.error(
+          'No index of %s (failure %d of at most %d in a row): %s',
+          target.path,
+          num_failures,
+          max_failures,
+          found,
+        )
     elif done:
       return num_published
     wait()
 
 
 def _target(
-  run: RunDirectory, given_up: Container[int]
+  run: RunDirectory, given_up: set[int]
 ) -> Optional[versions.Version]:
   """Returns the version for the next index, or None."""
-  params, index = run.next_params(), run.newest_index()
-  published_step = -1 if index is None else index.step
+  target, index = run.next_params(), run.newest_index()
   unfinished = run.unfinished_index()
   if unfinished is not None and unfinished.step not in given_up:
-    params = unfinished
-  if params is None or params.step <= published_step:
-    return None
-  return params
-
-
-def _report(
-  error: Exception,
-  target: versions.Version,
-  num_failures: int,
-  max_failures: int,
-) -> None:
-  """Logs a failure; raises UserError if it is the last."""
-  if num_failures >= max_failures:
-    if isinstance(error, errors.UserError):
-      raise error
-    raise errors.UserError(
-      f'The index of {target.path} must be written. Found: {_line(error)}. '
-      'Fix that and start the refresher again: it continues.'
-    ) from error
-  logging.error(
-    'No index of %s (failure %d of at most %d in a row): %s',
-    target.path,
-    num_failures,
-    max_failures,
-    _line(error),
-  )
-
-
-def _line(error: Exception) -> str:
-  return str(error).strip().rstrip('.') or type(error).__name__
+    target = unfinished
+  is_old = target and index and target.step <= index.step
+  return None if is_old else target

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 import contextlib
 import json
 import math
+import multiprocessing
+from multiprocessing import connection
 import os
 import struct
 import subprocess
@@ -27,8 +29,8 @@ _SOAR_LAMBDA = 1.5
 _MIN_SPILLING_BLOCKS = 1000  # With fewer, a second partition does not help.
 _TRAINING_BLOCKS = 250_000
 _QUERIES_PER_TASK = 256  # At most; a batch is split over threads.
-_REQUEST = struct.Struct('=qqq')  # Q, D and k; float32 [Q, D] follows.
-_READY = b'ready'  # Replies follow, each int32 and float32 [Q, k].
+# Q, D and k; float32 [Q, D] follows. A reply is int32 and float32 [Q, k].
+_REQUEST = struct.Struct('=qqq')
 # A training step on the same cores goes first, unless it waits for this search.
 _NICE = 10
 
@@ -90,10 +92,9 @@ class ScannSearcher(searcher_lib.ApproximateSearcher):
       'leaves_to_search': self.effort.leaves_to_search,
     }
     if len(queries) == 1:  # No threads to wake.
-      ids, scores = self._handle.search(queries[0], **options)
-      return searcher_lib.fill(
-        searcher_lib.mark_missing(ids[None], scores[None]), k
-      )
+      found = self._handle.search(queries[0], **options)
+      alone = searcher_lib.mark_missing(*(values[None] for values in found))
+      return searcher_lib.fill(alone, k)
     share = math.ceil(len(queries) / (os.cpu_count() or 1))
     ids, scores = self._handle.search_batched_parallel(
       queries, batch_size=min(_QUERIES_PER_TASK, share), **options
@@ -136,12 +137,10 @@ class ScannProcess:
   or the parent ends.
   """
 
-  def __init__(self, process: subprocess.Popen):
-    self._process = process
-    self._requests: Any = process.stdin
-    self._replies: Any = process.stdout
+  def __init__(self, process: subprocess.Popen, pipe: connection.Connection):
+    self._process, self._pipe = process, pipe
     self._lock = threading.Lock()  # Replies come in the order of requests.
-    weakref.finalize(self, _end, process)
+    weakref.finalize(self, _end, process, pipe)
 
   @classmethod
   def load(
@@ -154,73 +153,72 @@ class ScannProcess:
 
     A failure is an OSError; the child's stderr has the reason.
     """
+    ours, theirs = multiprocessing.Pipe()
     process = subprocess.Popen(
-      [sys.executable, '-m', __name__, directory, str(num_leaves)]
-      + [json.dumps(list(efforts.items()))],
-      stdin=subprocess.PIPE,
-      stdout=subprocess.PIPE,
+      [sys.executable, '-m', __name__, str(theirs.fileno()), directory]
+      + [str(num_leaves), json.dumps(list(efforts.items()))],
+      stdin=subprocess.DEVNULL,
+      stdout=2,  # stderr, for libraries' prints.
+      pass_fds=[theirs.fileno()],
       env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
       start_new_session=True,  # Ctrl-C is for the parent.
     )
-    searcher = cls(process)
-    if searcher._replies.read(len(_READY)) != _READY:
-      _end(process)
+    theirs.close()
+    searcher = cls(process, ours)
+    try:
+      ours.recv_bytes()
+    except EOFError as error:
       raise OSError(
         f'A process could not load {directory}; it ended with code '
-        f'{process.returncode}.'
-      )
+        f'{process.wait()}.'
+      ) from error
     return searcher
 
   def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
     """Returns the top `k` of each query; OSError if the child has ended."""
     queries = np.ascontiguousarray(queries, np.float32)
-    with self._lock:
-      self._requests.write(_REQUEST.pack(*queries.shape, k))
-      self._requests.write(queries.tobytes())
-      self._requests.flush()
-      return searcher_lib.Neighbors(
-        *(self._read([len(queries), k], dtype) for dtype in ('=i4', '=f4'))
-      )
-
-  def _read(self, shape: list[int], dtype: str) -> np.ndarray:
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    data = self._replies.read(size)
-    if len(data) < size:
+    request = _REQUEST.pack(*queries.shape, k) + queries.tobytes()
+    try:
+      with self._lock:
+        self._pipe.send_bytes(request)
+        ids, scores = self._pipe.recv_bytes(), self._pipe.recv_bytes()
+    except EOFError as error:
       raise OSError(
         f'The process of a searcher ended with code {self._process.wait()}.'
-      )
-    return np.frombuffer(data, dtype).reshape(shape)
+      ) from error
+    return searcher_lib.Neighbors(
+      np.frombuffer(ids, np.int32).reshape(-1, k),
+      np.frombuffer(scores, np.float32).reshape(-1, k),
+    )
 
 
-def _end(process: Any) -> None:
-  with contextlib.suppress(OSError):  # A dead child leaves requests unread.
-    process.stdin.close()  # The child ends at the end of its input.
-  process.stdout.close()
+def _end(process: subprocess.Popen, pipe: connection.Connection) -> None:
+  pipe.close()  # The child ends at the end of its input.
   process.wait()
 
 
-def _serve(directory: str, num_leaves: str, efforts_json: str) -> None:
-  """Answers requests until the parent closes the pipe."""
+def _serve(
+  number: str, directory: str, num_leaves: str, efforts_json: str
+) -> None:
+  """Answers requests until the parent closes the pipe of this number."""
   os.nice(_NICE)
   # ScaNN would import TensorFlow, which costs seconds and memory.
   sys.modules['tensorflow'] = None
-  requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), 'wb')
-  os.dup2(2, 1)  # Keeps libraries' prints out of the replies.
+  pipe = connection.Connection(int(number))
   efforts = {k: searcher_lib.Effort(*e) for k, e in json.loads(efforts_json)}
   loaded = ScannSearcher.load(
     directory, int(num_leaves), next(iter(efforts.values()))
   )
   searcher = searcher_lib.TunedSearcher(loaded, efforts)
-  replies.write(_READY)
-  replies.flush()
-  while header := requests.read(_REQUEST.size):
-    num_queries, size, k = _REQUEST.unpack(header)
-    data = requests.read(4 * num_queries * size)
-    queries = np.frombuffer(data, np.float32).reshape([num_queries, size])
-    found = searcher_lib.fill(searcher.search(queries, k), k)
-    replies.write(np.ascontiguousarray(found.block_ids, '=i4').tobytes())
-    replies.write(np.ascontiguousarray(found.scores, '=f4').tobytes())
-    replies.flush()
+  pipe.send_bytes(b'ready')
+  with contextlib.suppress(EOFError):
+    while request := pipe.recv_bytes():
+      num_queries, size, k = _REQUEST.unpack_from(request)
+      queries = np.frombuffer(request, np.float32, offset=_REQUEST.size)
+      queries = queries.reshape([num_queries, size])
+      found = searcher_lib.fill(searcher.search(queries, k), k)
+      pipe.send_bytes(found.block_ids.astype(np.int32).tobytes())
+      pipe.send_bytes(found.scores.astype(np.float32).tobytes())
 
 
 if __name__ == '__main__':

@@ -11,6 +11,8 @@ from realm_tf import config as config_lib
 from realm_tf.data import null_block
 
 MIN_BLOCKS = 16  # The fewest points to train a codebook of 4 bits on.
+_UNTUNED_SHARE = 0.1  # Of the leaves.
+_UNTUNED_RESCORED = 200
 
 
 class Neighbors(NamedTuple):
@@ -84,11 +86,9 @@ class TunedSearcher:
 def untuned(
   config: config_lib.IndexConfig, num_blocks: int
 ) -> tuple[int, Effort]:
-  """Returns the config's number of leaves and effort."""
-  leaves = config.num_leaves or max(1, round(math.sqrt(num_blocks)))
-  leaves = min(leaves, num_blocks)
-  to_search = max(1, math.ceil(leaves * config.leaves_to_search_fraction))
-  return leaves, Effort(to_search, config.num_to_rescore)
+  """Returns the number of leaves, and the effort for untuned searches."""
+  leaves = min(config.num_leaves or round(math.sqrt(num_blocks)), num_blocks)
+  return leaves, Effort(math.ceil(leaves * _UNTUNED_SHARE), _UNTUNED_RESCORED)
 
 
 def nothing(num_queries: int, k: int) -> Neighbors:

@@ -129,24 +129,9 @@ def begin(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
 def read_plan(path: str) -> Optional[Plan]:
   """Returns the plan of the version at `path`, or None."""
   fields = json_files.read(os.path.join(path, 'plan.json'))
-  is_plan = json_shapes.holds(fields, json_shapes.object_of(_PLAN_FIELDS))
-  if not is_plan or len(fields) != len(Plan._fields):
+  if not json_shapes.holds(fields, json_shapes.object_of(_PLAN_FIELDS)):
     return None  # No file, or another form.
-  return Plan(**fields)
-
-
-def find_unfinished(
-  root: str, corpus_fingerprint: str
-) -> Optional[versions.Version]:
-  """Returns the newest begun version that is newer than all complete ones."""
-  for step in reversed(versions.steps(root)):
-    path = versions.version_path(root, step)
-    if versions.is_complete(path):
-      return None
-    plan = read_plan(path)
-    if plan is not None and plan.corpus_fingerprint == corpus_fingerprint:
-      return versions.Version(step, path)
-  return None
+  return Plan(*(fields[name] for name in Plan._fields))
 
 
 def embedder_variables(model: realm_model.RealmModel) -> list[tf.Variable]:
@@ -189,33 +174,37 @@ def complete(
   built: searchers.Built,
 ) -> versions.Version:
   """Writes the searcher's assets and the manifest, once all shards exist."""
-  assets = f'assets-{worker_name}'
-  directory = os.path.join(version.path, assets)
+  path, assets = version.path, f'assets-{worker_name}'
+  directory, searcher_dir = _assets(path, assets)
   tf.io.gfile.makedirs(directory)
-  with tf.io.gfile.GFile(_hashes_file(directory), 'wb') as file:
+  with tf.io.gfile.GFile(os.path.join(path, _hashes(assets)), 'wb') as file:
     np.save(file, hashes, allow_pickle=False)
-  searchers.save(built.searcher, _searcher_dir(directory))
-  if versions.is_complete(version.path):
-    searchers.release(built.settings, _searcher_dir(directory))
+  searchers.save(built.searcher, searcher_dir)
+  if versions.is_complete(path):
+    searchers.release(built.settings, searcher_dir)
     listed_files.remove_tree(directory)
     return version
+  params_file = layout.params_file(path)
+  files = {os.path.basename(params_file): manifests.describe(params_file)}
+  for shard in shards:
+    files[shard.file] = {'size': shard.size, 'sha256': shard.sha256}
+  for name, found in manifests.describe_all(directory).items():
+    files[f'{assets}/{name}'] = found
   version = versions.seal(
-    version.path,
+    path,
     version.step,
-    _files(version.path, shards, directory),
+    files,
     {
       **plan._asdict(),
       'embedding_size': embedding_shards.Embeddings(
-        version.path, shards[:1], plan.storage_dtype
+        path, shards[:1], plan.storage_dtype
       ).shape[1],
       'shards': [[shard.file, shard.num_blocks] for shard in shards],
       'assets': assets,
       'searcher': built.settings,
     },
   )
-  searchers.publish(
-    built.settings, _searcher_dir(directory), os.path.dirname(version.path)
-  )
+  searchers.publish(built.settings, searcher_dir, os.path.dirname(path))
   return version
 
 
@@ -228,10 +217,8 @@ def _release(path: str) -> None:
   """Tries to remove a version's data on a server; logs a failure."""
   try:
     manifest = read_manifest(path)
-    searchers.release(
-      manifest['searcher'],
-      _searcher_dir(os.path.join(path, manifest['assets'])),
-    )
+    searcher_dir = _assets(path, manifest['assets'])[1]
+    searchers.release(manifest['searcher'], searcher_dir)
   except (errors.UserError, OSError, tf.errors.OpError) as error:
     logging.warning('Data of %s may stay on its server: %s', path, error)
 
@@ -252,7 +239,7 @@ def load(
   embeddings.check_finite()
   searcher = searchers.load(
     manifest['searcher'],
-    _searcher_dir(os.path.join(path, manifest['assets'])),
+    _assets(path, manifest['assets'])[1],
     embeddings,
     own_process,
   )
@@ -275,7 +262,7 @@ def read_manifest(path: str) -> dict[str, Any]:
       f"blocks, as 'num_blocks' says. Found {number}. {_ADVICE}"
     )
   names = [name for name, _ in manifest['shards']]
-  names.append(_hashes_file(manifest['assets']))
+  names.append(_hashes(manifest['assets']))
   manifests.require_files(manifest, names, path, _ADVICE)
   return manifest
 
@@ -284,14 +271,8 @@ def read_embeddings(
   path: str, manifest: dict[str, Any]
 ) -> embedding_shards.Embeddings:
   """Opens a version's embeddings; UserError if manifest and files differ."""
-  shards = []
-  for name, num_blocks in manifest['shards']:
-    entry = manifest['files'][name]
-    shards.append(
-      embedding_shards.Shard(name, num_blocks, entry['size'], entry['sha256'])
-    )
   embeddings = embedding_shards.Embeddings(
-    path, shards, manifest['storage_dtype']
+    path, manifest['shards'], manifest['storage_dtype']
   )
   if embeddings.shape[1] != manifest['embedding_size']:
     raise errors.UserError(
@@ -303,38 +284,15 @@ def read_embeddings(
 
 def read_hashes(path: str, manifest: dict[str, Any]) -> np.ndarray:
   """Returns the hashes of a complete version's blocks, uint64 [N]."""
-  hashes_file = _hashes_file(os.path.join(path, manifest['assets']))
+  hashes_file = os.path.join(path, _hashes(manifest['assets']))
   return npy_files.open_array(hashes_file, np.uint64, [manifest['num_blocks']])
 
 
-def _files(
-  path: str, shards: Sequence[embedding_shards.Shard], directory: str
-) -> dict[str, dict[str, Any]]:
-  files = {
-    shard.file: {'size': shard.size, 'sha256': shard.sha256} for shard in shards
-  }
-  names = [layout.params_file(path)]
-  for folder, _, in_folder in tf.io.gfile.walk(directory):
-    names += [os.path.join(folder, name) for name in in_folder]
-  for name in names:
-    files[os.path.relpath(name, path)] = manifests.describe(name)
-  return files
-
-
-def _hashes_file(assets: str) -> str:
+def _hashes(assets: str) -> str:
   return os.path.join(assets, 'hashes.npy')
 
 
-def _searcher_dir(assets: str) -> str:
-  return os.path.join(assets, 'searcher')
-
-
-def check_same(path: str, plan: Plan) -> None:
-  """Raises UserError unless the complete version has the plan's content."""
-  manifest = read_manifest(path)
-  for name in ('corpus_fingerprint', 'params_fingerprint'):
-    if manifest[name] != getattr(plan, name):
-      raise errors.UserError(
-        f'A complete index version is never changed. Found {path}, with '
-        f'another {name}. Give another directory, or remove the version.'
-      )
+def _assets(path: str, assets: str) -> tuple[str, str]:
+  """Returns the directory of a version's assets, and the searcher's in it."""
+  directory = os.path.join(path, assets)
+  return directory, os.path.join(directory, 'searcher')

@@ -6,12 +6,14 @@ a folder of the version, so a worker that starts after a crash goes on.
 
 from collections.abc import Callable
 import os
+import sys
 import time
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 import uuid
 
 import numpy as np
 import tensorflow as tf
+import tqdm
 
 from realm_tf.index import embedding_shards
 from realm_tf.index import storage
@@ -51,6 +53,29 @@ class Job(NamedTuple):
 
 
 ALONE = Job()
+
+
+class Progress:
+  """Shows how many blocks are embedded; an instance is a `Job.watch`."""
+
+  def __init__(self) -> None:
+    self._bar: Optional[tqdm.tqdm] = None
+
+  def __call__(self, done: int, total: int) -> None:
+    """Shows that all workers have embedded `done` of `total` blocks."""
+    if self._bar is None or done < self._bar.n:  # Another version.
+      self._bar = tqdm.tqdm(
+        total=total,
+        initial=done,
+        desc='embedding blocks',
+        unit='block',
+        mininterval=5,
+        file=sys.stdout,  # stderr is for mistakes.
+      )
+    self._bar.update(done - self._bar.n)
+    if done >= total:
+      self._bar.close()
+      self._bar = None
 
 
 class VersionWork:
@@ -95,7 +120,12 @@ class VersionWork:
             elif task != _COMPLETE:
               self._embed(task, embed_rows)
             else:
-              complete(self._shards(), self._unique_name())
+              results = self._tasks.results(self._names, _RESULT)
+              shards = [
+                embedding_shards.Shard(*(result[name] for name in _RESULT))
+                for result in results
+              ]
+              complete(shards, self._unique_name())
               has_completed = True
       if has_completed:
         listed_files.remove_tree(self._directory)
@@ -146,13 +176,6 @@ class VersionWork:
     )
     if not self._tasks.finish(task, shard._asdict()):
       tf.io.gfile.remove(os.path.join(self._version.path, shard.file))
-
-  def _shards(self) -> list[embedding_shards.Shard]:
-    """Returns all shards; raises UserError if a result is damaged."""
-    return [
-      embedding_shards.Shard(*(result[name] for name in _RESULT))
-      for result in self._tasks.results(self._names, _RESULT)
-    ]
 
   def _unique_name(self) -> str:
     """Returns a new part of a file name, as a worker may repeat a task."""

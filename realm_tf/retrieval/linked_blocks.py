@@ -13,7 +13,8 @@ instead of TF-IDF; a path has at most two blocks; the reader reads its last
 block; all paths of the seeds are scored, without a beam.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Union
 
 import numpy as np
 import tensorflow as tf
@@ -33,6 +34,7 @@ NUM_PATH_SEEDS = 16  # Blocks where a path may begin.
 NUM_TARGETS = 32  # Linked blocks per seed: the nearest to the question.
 # (rows of queries int [n], block ids int [n]) -> scores, float [n].
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
+_Embeddings = Union[embedding_shards.Embeddings, np.ndarray]  # [N, D].
 
 
 class LinkedBlocks:
@@ -67,12 +69,9 @@ class LinkedBlocks:
     blocks, scores = (array[rows, columns] for array in seeds)
     first = columns < NUM_SEEDS
     steps = rows[first], self._article_rows[blocks[first]], scores[first]
-    linked = [self._follow(graph, *steps) for graph in self._graphs]
-    rows2, blocks2, seed_scores = self._blocks(
-      *map(np.concatenate, zip(*linked))
-    )
+    rows2, blocks2, seed_scores = self._linked(self._graphs, *steps)
     own = score(rows2, blocks2)
-    return best(
+    return _best(
       np.concatenate([rows, rows2]),
       np.concatenate([blocks, blocks2]),
       np.concatenate([scores, (own + seed_scores) / 2]),
@@ -88,28 +87,31 @@ class LinkedBlocks:
     (places,) = np.nonzero(blocks >= 0)
     articles = self._article_rows[blocks[places]]
     nothing = np.zeros(len(places), np.float32)
-    linked = self._follow(self._graphs[0], places, articles, nothing)
-    places, found, _ = self._blocks(*linked)
+    forwards = self._graphs[:1]
+    places, found, _ = self._linked(forwards, places, articles, nothing)
     own = score(places, found)
-    return best(places, found, own, shape=(len(blocks), k)).block_ids
+    return _best(places, found, own, shape=(len(blocks), k)).block_ids
 
-  def _follow(
+  def _linked(
     self,
-    graph: link_graph.LinkGraph,
+    graphs: Sequence[link_graph.LinkGraph],
     rows: np.ndarray,
     articles: np.ndarray,
     scores: np.ndarray,
   ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns each link's row, linked article and seed score."""
-    starts = graph.offsets[articles]
-    stops = np.minimum(graph.offsets[articles + 1], starts + MAX_LINKS)
-    targets, numbers = link_graph.gather(graph.targets, starts, stops)
-    return np.repeat(rows, numbers), targets, np.repeat(scores, numbers)
+    """Returns row, linked block and best seed score, each block once per row.
 
-  def _blocks(
-    self, rows: np.ndarray, articles: np.ndarray, scores: np.ndarray
-  ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns row, block and best seed score, each block once per row."""
+    The arguments are each seed's row, article and score.
+    """
+    links = []
+    for graph in graphs:
+      starts = graph.offsets[articles]
+      stops = np.minimum(graph.offsets[articles + 1], starts + MAX_LINKS)
+      targets, numbers = link_graph.gather(graph.targets, starts, stops)
+      links.append(
+        (np.repeat(rows, numbers), targets, np.repeat(scores, numbers))
+      )
+    rows, articles, scores = map(np.concatenate, zip(*links))
     kept = _first_of_each(rows, articles, scores)
     rows, articles, scores = rows[kept], articles[kept], scores[kept]
     starts, stops = (self._first_blocks[articles + i] for i in (0, 1))
@@ -126,19 +128,14 @@ class LinkedSearcher:
     self,
     linked: LinkedBlocks,
     searcher: searcher_lib.Searcher,
-    embeddings: embedding_shards.Embeddings | np.ndarray,
+    embeddings: _Embeddings,
   ):
     self._linked, self._searcher = linked, searcher
     self._embeddings = embeddings
 
   def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
     seeds = self._searcher.search(queries, max(k, NUM_SEEDS))
-
-    def score(rows: np.ndarray, block_ids: np.ndarray) -> np.ndarray:
-      vectors = read_vectors(self._embeddings, block_ids)
-      return np.einsum('nd,nd->n', queries[rows], vectors)
-
-    return self._linked.expand(seeds, score, k)
+    return self._linked.expand(seeds, _score(queries, self._embeddings), k)
 
 
 class LinkedBm25:
@@ -164,11 +161,7 @@ class LinkedBm25:
 class Paths:
   """Finds the paths that begin at given blocks; `embeddings` are [N, D]."""
 
-  def __init__(
-    self,
-    linked: LinkedBlocks,
-    embeddings: embedding_shards.Embeddings | np.ndarray,
-  ):
+  def __init__(self, linked: LinkedBlocks, embeddings: _Embeddings):
     self._linked, self._embeddings = linked, embeddings
 
   def of(
@@ -184,17 +177,12 @@ class Paths:
       Blocks, int32 [Q, F, 1 + M]: each seed and the M best blocks that it links
       to; -1 where there are fewer. Embeddings, float32 [Q, F, 1 + M, D].
     """
-    num_seeds = seeds.shape[1]
-
-    def score(rows: np.ndarray, block_ids: np.ndarray) -> np.ndarray:
-      vectors = read_vectors(self._embeddings, block_ids)
-      return np.einsum('nd,nd->n', queries[rows // num_seeds], vectors)
-
+    score = _score(np.repeat(queries, seeds.shape[1], 0), self._embeddings)
     targets = self._linked.targets(seeds.ravel(), score, NUM_TARGETS)
     blocks = np.concatenate(
       [seeds[..., None], targets.reshape(*seeds.shape, NUM_TARGETS)], axis=-1
     )
-    return blocks, read_vectors(self._embeddings, np.maximum(blocks, 0))
+    return blocks, _read_vectors(self._embeddings, np.maximum(blocks, 0))
 
 
 class PathSearcher:
@@ -222,27 +210,41 @@ class PathSearcher:
     blocks, vectors = self._paths.of(queries, seeds)
     scores = self._score(queries, vectors, blocks >= 0).numpy()
     places = np.nonzero(blocks >= 0)
-    rows, ids, sums = _add_up(places[0], blocks[places], scores[places])
-    return best(rows, ids, sums, shape=(len(queries), k))
+    rows, ids, scores = places[0], blocks[places], scores[places]
+    # The log of the summed probabilities of a row's paths to the same block.
+    order = np.lexsort((ids, rows))
+    rows, ids, scores = rows[order], ids[order], scores[order]
+    is_first = _first_of_run(rows, ids)
+    sums = np.logaddexp.reduceat(scores, np.flatnonzero(is_first))
+    shape = len(queries), k
+    return _best(rows[is_first], ids[is_first], sums, shape=shape)
 
 
-def read_vectors(
-  embeddings: embedding_shards.Embeddings | np.ndarray, block_ids: np.ndarray
-) -> np.ndarray:
+def _score(queries: np.ndarray, embeddings: _Embeddings) -> Score:
+  """Returns a function that returns inner products."""
+
+  def score(rows: np.ndarray, block_ids: np.ndarray) -> np.ndarray:
+    vectors = _read_vectors(embeddings, block_ids)
+    return np.einsum('nd,nd->n', queries[rows], vectors)
+
+  return score
+
+
+def _read_vectors(embeddings: _Embeddings, block_ids: np.ndarray) -> np.ndarray:
   """Returns float32 embeddings of blocks, [..., D]; reads each block once."""
   unique, places = np.unique(block_ids, return_inverse=True)
   vectors = np.asarray(embeddings[unique], np.float32)
   return vectors[places.reshape(block_ids.shape)]
 
 
-def first_of_run(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _first_of_run(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
   """Returns whether each sorted pair differs from its predecessor, bool [n]."""
   is_first = np.ones(len(rows), bool)
   is_first[1:] = (rows[1:] != rows[:-1]) | (values[1:] != values[:-1])
   return is_first
 
 
-def best(
+def _best(
   rows: np.ndarray,
   blocks: np.ndarray,
   scores: np.ndarray,
@@ -271,15 +273,4 @@ def _first_of_each(
 ) -> np.ndarray:
   """Returns the index of the best score of each (row, value), sorted."""
   order = np.lexsort((-scores, values, rows))
-  return order[first_of_run(rows[order], values[order])]
-
-
-def _add_up(
-  rows: np.ndarray, blocks: np.ndarray, scores: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-  """Merges a row's paths to the same block: log of the summed probabilities."""
-  order = np.lexsort((blocks, rows))
-  rows, blocks, scores = rows[order], blocks[order], scores[order]
-  is_first = first_of_run(rows, blocks)
-  sums = np.logaddexp.reduceat(scores, np.flatnonzero(is_first))
-  return rows[is_first], blocks[is_first], sums
+  return order[_first_of_run(rows[order], values[order])]

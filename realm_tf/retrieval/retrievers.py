@@ -18,8 +18,8 @@ from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever
 from realm_tf.retrieval import tfidf
 
-_BY_WORDS: dict[str, Callable[[block_table.BlockTable], retriever.Retriever]]
-_BY_WORDS = {
+_Open = Callable[[block_table.BlockTable], retriever.Retriever]
+_BY_WORDS: dict[str, _Open] = {
   'bm25': bm25.over_table,
   'tfidf': tfidf.over_table,
   'bm25_graph': linked_blocks.LinkedBm25.over_table,

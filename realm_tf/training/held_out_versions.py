@@ -19,7 +19,6 @@ from realm_tf.data import masking
 from realm_tf.data import query_table
 from realm_tf.data import sampling
 from realm_tf.index import embedding
-from realm_tf.index import model_directory
 from realm_tf.index import model_files
 from realm_tf.index import storage
 from realm_tf.model import objectives
@@ -255,7 +254,7 @@ class HeldOutVersions:
     best_dir = layout.best_dir(self._run_dir)
     if tf.io.gfile.exists(best_dir):
       listed_files.remove_tree(best_dir)
-    model_directory.create(best_dir, inputs.config, inputs.vocab_file)
+    model_files.create(best_dir, inputs.config, inputs.vocab_file)
     arrays = model_files.read_params(self._params(best))
     params_export.publish_arrays(best_dir, best, arrays)
 

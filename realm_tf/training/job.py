@@ -20,7 +20,6 @@ from realm_tf import errors
 from realm_tf.config import config_files
 from realm_tf.data import block_table
 from realm_tf.data import sampling
-from realm_tf.index import model_directory
 from realm_tf.index import model_files
 from realm_tf.model import precision
 from realm_tf.model import realm_model
@@ -143,7 +142,7 @@ class Job(NamedTuple):
         logging.warning('The config changed since this run began: %s.', change)
     if tf.io.gfile.exists(layout.done_file(self.run_dir)):
       tf.io.gfile.remove(layout.done_file(self.run_dir))
-    model_directory.create(self.run_dir, config, vocab_file)
+    model_files.create(self.run_dir, config, vocab_file)
 
   def create_model(
     self, inputs: Inputs, parts: Sequence[str], *, keep: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
-from realm_tf.index import model_directory
+from realm_tf.index import model_files
 from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from realm_tf.model import weights
@@ -134,7 +134,7 @@ def write_average(
       f'{output_dir}. Give another, or remove it.'
     )
   arrays = average(after, other.read_params(), weight, where=before_dir)
-  model_directory.create(
+  model_files.create(
     output_dir, opened.config, layout.vocab_file(model_dir)
   )
   return publish_arrays(output_dir, opened.params.step, arrays)

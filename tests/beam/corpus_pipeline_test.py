@@ -72,7 +72,7 @@ class CorpusPipelineTest(parameterized.TestCase):
       max_block_wordpieces=_MAX,
     )
 
-  @parameterized.parameters('in_memory', 'multi_threading', 'multi_processing')
+  @parameterized.parameters('in_memory', 'multi_processing')
   def test_same_corpus_as_without_beam(self, mode):
     # Articles get numbers as ids; some are duplicates, and one is a list.
     for i, number in enumerate([120, 0, 30, 1]):

@@ -11,7 +11,7 @@ import pytest
 
 from realm_tf.beam import index_pipeline
 from realm_tf.index import index_builder
-from realm_tf.index import model_directory
+from realm_tf.index import model_files
 from realm_tf.index import storage
 from realm_tf.model import weights
 from realm_tf.run import layout
@@ -29,9 +29,7 @@ class IndexPipelineTest(absltest.TestCase):
     self.temp = self.create_tempdir().full_path
     self.corpus = small.write_corpus(self.temp, range(3, 3 + 2 * _NUM_SHARDS))
     self.model = os.path.join(self.temp, 'run')
-    model_directory.create(
-      self.model, small.CONFIG, layout.vocab_file(self.corpus)
-    )
+    model_files.create(self.model, small.CONFIG, layout.vocab_file(self.corpus))
     variables = small.model().variables
     self.params = versions.publish(
       layout.params_root(self.model),
@@ -84,15 +82,6 @@ class IndexPipelineTest(absltest.TestCase):
       ],
     )
     self._check(version)
-
-  def test_a_finished_shard_is_not_made_again(self):
-    version, embedding = self._begin()
-    make = self.builder.shard_maker(embedding.version)
-    make(3)
-    files = set(os.listdir(version.path))
-    make(3)
-    self.assertEqual(set(os.listdir(version.path)), files)
-    self.assertLen(self._done(version), 1)
 
   def test_dask_makes_all_shards_even_if_a_worker_is_killed(self):
     distributed = pytest.importorskip('distributed')

@@ -16,7 +16,7 @@ from realm_tf.exchange import hugging_face
 from realm_tf.exchange import hugging_face_export
 from realm_tf.exchange import hugging_face_model
 from realm_tf.exchange import model_writing
-from realm_tf.index import model_directory
+from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.run import layout
@@ -47,7 +47,7 @@ class HuggingFaceExportTest(parameterized.TestCase):
     for variable in model.variables:
       variable.assign(rng.normal(size=variable.shape))
     model_dir = os.path.join(self.directory, 'model')
-    model_directory.create(model_dir, config, layout.vocab_file(corpus_dir))
+    model_files.create(model_dir, config, layout.vocab_file(corpus_dir))
     versions.publish(
       layout.params_root(model_dir),
       0,

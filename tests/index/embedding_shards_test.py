@@ -76,9 +76,6 @@ class EmbeddingShardsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, f'block 5, in .*{dtype}-1'):
       embeddings.check_finite()
 
-  def test_large_numbers_whose_sum_overflows_are_fine(self):
-    self._open('float32', np.full([8, 3], 3e38, np.float32))[0].check_finite()
-
   @parameterized.parameters(
     (_ROWS.astype(np.float64),), (_ROWS[:2],), (_ROWS[:, :2],)
   )
@@ -115,10 +112,6 @@ class EmbeddingShardsTest(parameterized.TestCase):
       self.assertEqual(shard.sha256, hashlib.sha256(data).hexdigest())
       header = len(data) - shard.num_blocks * 3 * item_bytes
       self.assertEqual(header, 128)  # Bytes of NumPy's header.
-
-  def test_no_shards_give_no_rows(self):
-    embeddings = embedding_shards.Embeddings(self.path, [], 'float32')
-    self.assertEqual(np.asarray(embeddings).shape, (0, 0))
 
 
 if __name__ == '__main__':

@@ -79,8 +79,14 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
       )
 
   def test_longer_batches_come_first_and_have_fewer_blocks(self):
+    done = []
     embeddings = embedding.embed_blocks(
-      self._count, self.table, _ALL, _LENGTHS, batch_size=4
+      self._count,
+      self.table,
+      _ALL,
+      _LENGTHS,
+      batch_size=4,
+      progress=done.append,
     )
     # Titles have 1, 2, 3, 4, 5, 1, 2, 3, 4 wordpieces; at most 3 are kept.
     # With 3 specials the blocks have 6, 65, 7, 19, 36, 17, 12, 42 and 26
@@ -94,34 +100,22 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllEqual(
       embeddings[:, 1], [min(length, 40) for length in _BODY_LENGTHS]
     )
+    self.assertEqual(done, [4, 5])
 
-  def test_null_blocks_fill_the_last_batch(self):
+  # Null blocks fill the last batch; a few blocks get a small one.
+  @parameterized.parameters(
+    (9, 5, [5, 6], [13, 7, 1, 2, 0, 0]), (3, 100, [4], [40, 1, 2, 0])
+  )
+  def test_null_blocks_fill_a_batch(self, number, size, sizes, last):
     embedding.embed_blocks(
-      self._count, self.table, _ALL, _LENGTHS, batch_size=5
+      self._count, self.table, _ALL[:number], _LENGTHS, batch_size=size
     )
-    self.assertEqual(self.batches[1][2], [13, 7, 1, 2, 0, 0])
-
-  def test_few_blocks_make_a_small_batch(self):
-    embedding.embed_blocks(
-      self._count, self.table, _ALL[:3], _LENGTHS, batch_size=100
-    )
-    self.assertEqual([size for size, _, _ in self.batches], [4])
+    self.assertEqual([size for size, _, _ in self.batches], sizes)
+    self.assertEqual(self.batches[-1][2], last)
 
   def test_no_blocks_give_an_empty_array(self):
     embeddings = self._embed(small.model(), np.zeros([0], np.int64), 4)
     self.assertEqual((embeddings.shape, embeddings.dtype), ((0, 4), np.float32))
-
-  def test_progress_counts_every_block_once(self):
-    done = []
-    embedding.embed_blocks(
-      self._count,
-      self.table,
-      _ALL,
-      _LENGTHS,
-      batch_size=4,
-      progress=done.append,
-    )
-    self.assertEqual(done, [4, 5])
 
   def test_a_batch_is_sent_before_the_previous_one_is_read(self):
     events = []
@@ -201,20 +195,14 @@ class CompileQueriesTest(tf.test.TestCase):
       3 * self.model.query_embedder(tokens),
     )
 
-  def test_padding_does_not_matter(self):
-    self.assertAllClose(
-      self.embed(np.array([[7, 8, 0, 0]])),
-      self.embed(np.array([[7, 8]])),
-      atol=1e-5,
-    )
-
-  def test_long_query_is_cut(self):
-    # 6 - 2 wordpieces are kept.
-    self.assertAllClose(
-      self.embed(np.array([[7, 8, 9, 10, 11, 5]])),
-      self.embed(np.array([[7, 8, 9, 10]])),
-      atol=1e-5,
-    )
+  def test_padding_does_not_matter_and_a_long_query_is_cut(self):
+    for ids, same in (
+      ([7, 8, 0, 0], [7, 8]),
+      ([7, 8, 9, 10, 11, 5], [7, 8, 9, 10]),  # 6 - 2 wordpieces are kept.
+    ):
+      self.assertAllClose(
+        self.embed(np.array([ids])), self.embed(np.array([same])), atol=1e-5
+      )
 
   def test_changed_parameters_take_effect(self):
     ids = np.array([[7, 8]])

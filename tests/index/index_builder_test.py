@@ -13,7 +13,8 @@ from realm_tf import errors
 from realm_tf.data import block_table
 from realm_tf.index import embedding
 from realm_tf.index import index_builder
-from realm_tf.index import model_directory
+from realm_tf.index import model_files
+from realm_tf.index import refresher
 from realm_tf.index import storage
 from realm_tf.model import weights
 from realm_tf.run import layout
@@ -30,7 +31,7 @@ class IndexBuilderTest(absltest.TestCase):
     self.temp = self.create_tempdir().full_path
     self.corpus_dir = small.write_corpus(self.temp, [3, 9, 5])
     self.run_dir = os.path.join(self.temp, 'run')
-    model_directory.create(
+    model_files.create(
       self.run_dir, small.CONFIG, layout.vocab_file(self.corpus_dir)
     )
     self.index_root = layout.index_root(self.run_dir)
@@ -82,9 +83,10 @@ class IndexBuilderTest(absltest.TestCase):
       self._publish_params(500 * seed, model)
       for seed, model in enumerate(models)
     ]
-    builder = self._open()
+    builder = self._open(None, 'index.shard_blocks=2')
     for model, version in zip(models, params, strict=True):
       index = self._publish_index(builder, version)
+      self.assertLen(index.manifest['shards'], 2)
       np.testing.assert_allclose(
         index.embeddings, self._expected(model), atol=1e-5
       )
@@ -93,16 +95,6 @@ class IndexBuilderTest(absltest.TestCase):
         storage.embedder_fingerprint(model),
       )
 
-  def test_shards_have_all_blocks(self):
-    model = small.model(1)
-    params = self._publish_params(0, model)
-    builder = self._open(None, 'index.shard_blocks=2')
-    index = self._publish_index(builder, params)
-    self.assertLen(index.manifest['shards'], 2)
-    np.testing.assert_allclose(
-      index.embeddings, self._expected(model), atol=1e-5
-    )
-
   def test_an_unchanged_block_embedder_embeds_nothing(self):
     model = small.model(1)
     self._publish_params(0, model)
@@ -110,6 +102,7 @@ class IndexBuilderTest(absltest.TestCase):
     with self._counting() as embedded:
       first = self._publish_index(builder, self._publish_params(500, model))
       again = self._publish_index(builder, self._publish_params(600, model))
+      self._publish_index(builder, versions.Version(600, again.path))
       self.assertEqual(embedded, [0, 1, 2])
       np.testing.assert_array_equal(again.embeddings, first.embeddings)
       other = self._publish_params(700, small.model(2))
@@ -159,22 +152,13 @@ class IndexBuilderTest(absltest.TestCase):
     versions.prune(layout.params_root(self.run_dir), 1)
     self._publish_params(1000, small.model(2))
     versions.prune(layout.params_root(self.run_dir), 1)
-    unfinished = storage.find_unfinished(
-      self.index_root, builder.corpus_fingerprint
-    )
+    run = refresher.RunDirectory(self.run_dir, builder.corpus_fingerprint)
+    unfinished = run.unfinished_index()
     self.assertEqual(unfinished.step, 500)
     index = self._publish_index(self._open(), unfinished)
     np.testing.assert_allclose(
       index.embeddings, self._expected(model), atol=1e-5
     )
-
-  def test_a_complete_version_is_not_built_again(self):
-    params = self._publish_params(0, small.model(1))
-    builder = self._open()
-    self._publish_index(builder, params)
-    with self._counting() as embedded:
-      self._publish_index(builder, params)
-    self.assertEmpty(embedded)
 
   def test_another_index_of_the_step_is_a_user_error(self):
     params = self._publish_params(0, small.model(1))
@@ -207,17 +191,6 @@ class IndexBuilderTest(absltest.TestCase):
     with self.assertLogs('absl', 'WARNING') as logs:
       self._open(corpus_dir, 'lengths.cut_blocks=true')
     self.assertRegex(''.join(logs.output), found)
-
-  def test_parameters_without_embedder_are_a_user_error(self):
-    model = small.model()
-    self._publish_params(0, model)
-    builder = self._open()
-    params = self._publish_params(
-      500, model, [model.query_embedder.projection.kernel]
-    )
-    with self.assertRaisesRegex(errors.UserError, f'{params.path} lacks'):
-      builder.publish(params, self.index_root)
-    self.assertIsNone(versions.newest(self.index_root))
 
   def test_damaged_parameters_are_a_user_error(self):
     params = self._publish_params(0, small.model())
@@ -296,12 +269,6 @@ class BaseTest(parameterized.TestCase):
       index_builder.Base(
         self.path, self.plan._replace(**{name: value}), _HASHES
       )
-
-  def test_a_damaged_index_is_a_user_error(self):
-    self._complete()
-    pathlib.Path(self.path, 'embeddings-0-x.npy').write_bytes(b'')
-    with self.assertRaisesRegex(errors.UserError, '0-x.npy must'):
-      index_builder.Base(self.path, self.plan, _HASHES)
 
 
 if __name__ == '__main__':

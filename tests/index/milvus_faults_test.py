@@ -11,7 +11,7 @@ import tempfile
 from absl.testing import absltest
 
 from realm_tf import errors
-from realm_tf.index import model_directory
+from realm_tf.index import model_files
 from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.run import versions
@@ -54,7 +54,7 @@ class MilvusFaultsTest(absltest.TestCase):
     self.client = milvus_searcher._connect(self.uri)
     self.corpus_dir = small.write_corpus(temp, _LENGTHS)
     self.run_dir = os.path.join(temp, 'run')
-    model_directory.create(
+    model_files.create(
       self.run_dir, small.CONFIG, layout.vocab_file(self.corpus_dir)
     )
 

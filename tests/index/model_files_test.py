@@ -1,4 +1,4 @@
-"""Tests for realm_tf.index.model_files and realm_tf.index.model_directory."""
+"""Tests for realm_tf.index.model_files."""
 
 import os
 import pathlib
@@ -8,7 +8,6 @@ from absl.testing import absltest
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.data import block_table
-from realm_tf.index import model_directory
 from realm_tf.index import model_files
 from realm_tf.run import layout
 from realm_tf.run import versions
@@ -27,7 +26,7 @@ class ModelFilesTest(absltest.TestCase):
 
   def _create(self, seed=7):
     config = config_lib.ExperimentConfig(seed=seed)
-    model_directory.create(self.path, config, str(self.vocab_file))
+    model_files.create(self.path, config, str(self.vocab_file))
 
   def _publish(self, root, step):
     write = lambda path: pathlib.Path(path, 'x').write_text('x')

@@ -1,5 +1,6 @@
 """Tests for realm_tf.index.refresher."""
 
+import os
 import shutil
 from unittest import mock
 
@@ -9,8 +10,10 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.index import refresher
+from realm_tf.index import storage
 from realm_tf.run import layout
 from realm_tf.run import versions
+from tests.index import small
 
 
 def _newest(steps):
@@ -101,18 +104,6 @@ class RefreshUntilDoneTest(parameterized.TestCase):
     self.assertEqual(self._refresh(lambda: True), len(expected))
     self.assertEqual(self.built, expected)
 
-  def test_waits_while_there_is_nothing_to_do(self):
-    waits = []
-
-    def wait():
-      waits.append(list(self.built))
-      if len(waits) == 2:
-        self.exported.append(5)
-
-    # Training ends after the third wait, when the index of step 5 is built.
-    self._refresh(lambda: len(waits) == 3, wait=wait)
-    self.assertEqual(waits, [[], [], [5]])
-
   def test_a_begun_index_is_finished_before_a_newer_one(self):
     # Otherwise a job killed in every refresh would never publish an index.
     self.exported, self.begun = [5, 10], [5]
@@ -135,25 +126,6 @@ class RefreshUntilDoneTest(parameterized.TestCase):
     self._refresh(lambda: True, build, wait=lambda: None, failures=2)
     self.assertEqual(self.built, [10])
 
-  def test_goes_on_after_failures(self):
-    self.exported = [5]
-    failures = [
-      OSError('Disk full.'),
-      tf.errors.UnavailableError(None, None, ''),
-    ]
-    waits = []
-
-    def build(params):
-      if failures:
-        raise failures.pop()
-      self._build(params)
-
-    self._refresh(
-      lambda: True, build, wait=lambda: waits.append(self.built[:]), failures=3
-    )
-    self.assertEqual(self.built, [5])
-    self.assertEqual(waits, [[], []])  # One wait per failure.
-
   def test_failures_in_a_row_end_the_job(self):
     self.exported = [5]
     self.tries = 0
@@ -163,28 +135,47 @@ class RefreshUntilDoneTest(parameterized.TestCase):
       if self.tries == 2:  # Success resets the count.
         self.exported.append(10)
         self._build(params)
+      elif self.tries == 1:
+        raise tf.errors.UnavailableError(None, None, '')
       else:
         raise OSError('Disk full.')
 
+    waits = []
     with self.assertRaisesRegex(errors.UserError, '/params/10 .*Disk full'):
-      self._refresh(lambda: True, build, wait=lambda: None, failures=3)
+      self._refresh(
+        lambda: True, build, lambda: waits.append(self.tries), failures=3
+      )
     self.assertEqual(self.tries, 5)
+    self.assertEqual(waits, [1, 3, 4])  # One wait per failure.
 
-  def test_a_user_error_is_raised_unchanged(self):
+  @parameterized.parameters(
+    errors.UserError('Must hold. Found. Do.'), ZeroDivisionError()
+  )
+  def test_other_errors_are_raised_as_they_are(self, error):
     self.exported = [5]
-    mistake = errors.UserError('Must hold. Found. Do.')
+    with self.assertRaises(type(error)) as caught:
+      self._refresh(lambda: True, mock.Mock(side_effect=error))
+    self.assertIs(caught.exception, error)
 
-    def build(params):
-      raise mistake
 
-    with self.assertRaises(errors.UserError) as caught:
-      self._refresh(lambda: True, build)
-    self.assertIs(caught.exception, mistake)
-
-  def test_programming_errors_are_not_swallowed(self):
-    self.exported = [5]
-    with self.assertRaises(ZeroDivisionError):
-      self._refresh(lambda: True, lambda params: 1 // 0, failures=9)
+class RunDirectoryTest(absltest.TestCase):
+  def test_finds_the_newest_begun_index(self):
+    run = refresher.RunDirectory(self.create_tempdir().full_path, 'c' * 64)
+    root, model = layout.index_root(run.path), small.model()
+    path_of = lambda step: versions.version_path(root, step)
+    plan = storage.make_plan(small.CONFIG, model, 'c' * 64, 10)
+    self.assertIsNone(run.unfinished_index())
+    os.makedirs(path_of(1500))  # Only a directory yet.
+    self.assertIsNone(run.unfinished_index())
+    for step in (500, 1000):
+      storage.begin(path_of(step), plan, model)
+    # A version of another corpus is ignored.
+    other = plan._replace(corpus_fingerprint='d' * 64)
+    storage.begin(path_of(2000), other, model)
+    newest = versions.Version(1000, path_of(1000))
+    self.assertEqual(run.unfinished_index(), newest)
+    versions.seal(path_of(1000), 1000, {}, {})
+    self.assertIsNone(run.unfinished_index())
 
 
 if __name__ == '__main__':

@@ -19,6 +19,13 @@ def _clustered(seed):
   return points.astype(np.float32)
 
 
+def _build(points):
+  """Returns a module that searches all leaves."""
+  config = config_lib.IndexConfig()
+  built = scann_module.ScannModule.build(points, config)
+  return built.with_effort(searcher.Effort(built.num_leaves, 400))
+
+
 def _saved(module, path):
   """Returns the search for the best 5, saved and loaded."""
   holder = tf.train.Checkpoint()
@@ -34,9 +41,8 @@ def _saved(module, path):
 class ScannModuleTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.config = config_lib.IndexConfig(leaves_to_search_fraction=1.0)
     self.points = _clustered(0)
-    self.module = scann_module.ScannModule.build(self.points, self.config)
+    self.module = _build(self.points)
 
   def test_searching_all_leaves_is_exact(self):
     queries = self.points[:7]
@@ -57,7 +63,7 @@ class ScannModuleTest(absltest.TestCase):
     np.testing.assert_array_equal(found.scores == -np.inf, missing)
 
   def test_two_saved_modules_stay_separate_in_one_process(self):
-    other = scann_module.ScannModule.build(_clustered(1), self.config)
+    other = _build(_clustered(1))
     queries = tf.constant(self.points[:3])
     for i, module in enumerate((self.module, other)):
       loaded = _saved(module, f'{self.create_tempdir().full_path}/{i}')
@@ -67,7 +73,7 @@ class ScannModuleTest(absltest.TestCase):
 
   def test_few_blocks_are_refused(self):
     with self.assertRaisesRegex(errors.UserError, 'Found 15. Use'):
-      scann_module.ScannModule.build(self.points[:15], self.config)
+      _build(self.points[:15])
 
 
 if __name__ == '__main__':

@@ -13,7 +13,6 @@ from benchmarks import clustered_vectors
 from realm_tf import config as config_lib
 from realm_tf.index import exact_search
 from realm_tf.index import searchers
-from realm_tf.index import tuning
 from realm_tf.run import json_shapes
 
 
@@ -51,7 +50,7 @@ class SearchersTest(parameterized.TestCase):
     built = searchers.build(blocks, _config(kind), queries)
     self.assertEqual(built.settings, {'kind': kind})
     path = os.path.join(self.create_tempdir().full_path, 'none')
-    self.assertFalse(searchers.save(built.searcher, path))
+    searchers.save(built.searcher, path)
     self.assertFalse(os.path.exists(path))
     loaded = searchers.load(built.settings, path, blocks)
     expected = exact_search.BruteForceSearcher(blocks).search(queries, 3)
@@ -84,12 +83,12 @@ class SearchersTest(parameterized.TestCase):
       recall = row.pop('measured')
       self.assertBetween(recall, 0.9, 1.0)
       found = built.searcher.search(queries, k).block_ids
-      expected = tuning.recall(found, exact.block_ids[:, :k])
+      expected = searchers.recall(found, exact.block_ids[:, :k])
       self.assertAlmostEqual(recall, expected)
       self.assertEqual(row, built.searcher.efforts[k]._asdict())
 
     path = 'ram://scann' if is_remote else self.create_tempdir().full_path
-    self.assertTrue(searchers.save(built.searcher, path))
+    searchers.save(built.searcher, path)
     loaded = searchers.load(built.settings, path, blocks)
     self.assertEqual(loaded.efforts, built.searcher.efforts)
     for k in (7, 99):
@@ -111,7 +110,7 @@ class SearchersTest(parameterized.TestCase):
       built = searchers.build(blocks, _config('scann'), queries, ks)
       recalls.append(
         [
-          tuning.recall(built.searcher.search(others, k)[0], exact[:, :k])
+          searchers.recall(built.searcher.search(others, k)[0], exact[:, :k])
           for k in (10, 100, 1000)
         ]
       )
@@ -121,20 +120,14 @@ class SearchersTest(parameterized.TestCase):
     self.assertLess(at_ten[1], 0.9)
     self.assertLess(at_ten[2], 0.8)
 
-  def test_without_a_target_the_config_sets_the_effort(self):
-    config = _config(
-      'scann',
-      num_leaves=20,
-      recall_target=0,
-      leaves_to_search_fraction=0.25,
-      num_to_rescore=30,
-    )
+  def test_without_a_target_the_effort_is_untuned(self):
+    config = _config('scann', num_leaves=20, recall_target=0)
     blocks = _normal(500, 8)
     built = searchers.build(blocks, config)
-    self.assertEqual(built.searcher.effort, (5, 30))
+    self.assertEqual(built.searcher.effort, (2, 200))
     self.assertNotIn('recall', built.settings)
     built = searchers.build(blocks, config, _normal(5, 8), (10, 100))
-    self.assertEqual(built.searcher.efforts, {10: (5, 30), 100: (5, 30)})
+    self.assertEqual(built.searcher.efforts, {10: (2, 200), 100: (2, 200)})
     self.assertIn('recall', built.settings)
 
   def test_unused_searchers_are_not_imported(self):

@@ -17,12 +17,7 @@ from realm_tf.run import manifests
 from realm_tf.run import versions
 from tests.index import small
 
-_SCANN = config_lib.IndexConfig(
-  searcher='scann',
-  recall_target=0,
-  leaves_to_search_fraction=1.0,
-  num_to_rescore=40,
-)
+_SCANN = config_lib.IndexConfig(searcher='scann', recall_target=0, num_leaves=1)
 _EXACT = config_lib.IndexConfig(searcher='brute_force')
 _EMBEDDINGS = np.random.default_rng(0).normal(size=[40, 4]).astype(np.float32)
 _HASHES = np.arange(40, dtype=np.uint64) * 3
@@ -49,8 +44,9 @@ class StorageTest(parameterized.TestCase):
     index = storage.load(version.path, small.FINGERPRINT)
     self.assertEqual((index.step, index.path), (500, version.path))
     self.assertEqual(index.manifest['searcher']['kind'], config.searcher)
-    self.assertEqual(index.manifest['num_blocks'], 40)
-    self.assertEqual(index.manifest['embedding_size'], 4)
+    plan = storage.make_plan(small.CONFIG, small.model(), small.FINGERPRINT, 40)
+    expected = {**plan._asdict(), 'embedding_size': 4}
+    self.assertLessEqual(expected.items(), index.manifest.items())
     np.testing.assert_array_equal(index.embeddings, _EMBEDDINGS)
     np.testing.assert_array_equal(
       storage.read_hashes(version.path, index.manifest), _HASHES
@@ -61,12 +57,6 @@ class StorageTest(parameterized.TestCase):
     np.testing.assert_array_equal(
       index.searcher.search(queries, 3).block_ids, expected
     )
-
-  def test_manifest_names_corpus_and_parameters(self):
-    manifest = storage.read_manifest(self._complete().path)
-    plan = storage.make_plan(small.CONFIG, small.model(), small.FINGERPRINT, 40)
-    for name, value in plan._asdict().items():
-      self.assertEqual(manifest[name], value, name)
 
   def test_the_first_worker_to_complete_a_version_wins(self):
     first = storage.read_manifest(self._complete(name='x').path)
@@ -94,16 +84,6 @@ class StorageTest(parameterized.TestCase):
       errors.UserError, 'corpus f{12}, and corpus e{12}.*bin.build_index'
     ):
       storage.load(version.path, 'e' * 64)
-
-  def test_a_version_of_another_kind_is_refused(self):
-    version = versions.publish(
-      self.root,
-      500,
-      lambda path: None,
-      {'corpus_fingerprint': small.FINGERPRINT},
-    )
-    with self.assertRaisesRegex(errors.UserError, "no 'shards'.*build_index"):
-      storage.load(version.path, small.FINGERPRINT)
 
   def test_a_flipped_byte_in_any_file_is_refused_by_name(self):
     version = self._complete(_SCANN)
@@ -149,6 +129,10 @@ class PlanTest(parameterized.TestCase):
     plan = _plan(self.model)
     storage.begin(self._path(500), plan, self.model)
     self.assertEqual(storage.read_plan(self._path(500)), plan)
+    params = pathlib.Path(layout.params_file(self._path(500)))
+    params.write_bytes(b'old')
+    storage.begin(self._path(500), plan, self.model)
+    self.assertEqual(params.read_bytes(), b'old')  # It has begun already.
     self.assertFalse(versions.is_complete(self._path(500)))
 
   def test_a_begun_version_holds_the_embedders(self):
@@ -162,14 +146,6 @@ class PlanTest(parameterized.TestCase):
     arrays = weights.read(layout.params_file(self._path(500)))
     realm_model.require_parts(other.load(arrays), 'the file')
     self.assertEqual(weights.fingerprint(other.variables), expected)
-
-  def test_starting_again_writes_nothing(self):
-    plan = _plan(self.model)
-    storage.begin(self._path(500), plan, self.model)
-    params = pathlib.Path(layout.params_file(self._path(500)))
-    params.write_bytes(b'old')
-    storage.begin(self._path(500), plan, self.model)
-    self.assertEqual(params.read_bytes(), b'old')
 
   def test_other_parameters_make_another_plan(self):
     other = small.model(seed=1)
@@ -188,43 +164,18 @@ class PlanTest(parameterized.TestCase):
     self.assertEqual([len(shard) for shard in rows], lengths)
     self.assertEqual([i for shard in rows for i in shard], [*range(num_blocks)])
 
-  def test_finds_the_newest_begun_version(self):
-    find = lambda: storage.find_unfinished(self.root, 'c' * 64)
-    self.assertIsNone(find())
-    os.makedirs(self._path(1500))  # Only a directory yet.
-    self.assertIsNone(find())
-    for step in (500, 1000):
-      storage.begin(self._path(step), _plan(self.model), self.model)
-    self.assertEqual(find(), versions.Version(1000, self._path(1000)))
-    # A version of another corpus is ignored.
-    storage.begin(
-      self._path(2000), _plan(self.model, corpus='d' * 64), self.model
-    )
-    self.assertEqual(find().step, 1000)
-    versions.seal(self._path(1000), 1000, {}, {})
-    self.assertIsNone(find())
-
   @parameterized.parameters('', '{"num_blocks": 3}', '[]')
   def test_an_unreadable_plan_is_none(self, text):
     storage.begin(self._path(500), _plan(self.model), self.model)
     pathlib.Path(self._path(500), 'plan.json').write_text(text)
     self.assertIsNone(storage.read_plan(self._path(500)))
 
-  def test_variables_of_a_shared_tower_count_once(self):
-    towers = (self.model.query_embedder, self.model.block_embedder)
-    self.assertCountEqual(
-      [v.name for v in storage.embedder_variables(self.model)],
-      [v.name for tower in towers for v in tower.variables],
-    )
-    self.model.block_embedder = self.model.query_embedder
-    self.assertLen(
-      storage.embedder_variables(self.model), len(towers[0].variables)
-    )
-
   def test_shared_and_separate_towers_have_equal_fingerprints(self):
     before = storage.embedder_fingerprint(self.model)
     query, block = self.model.query_embedder, self.model.block_embedder
     self.model.block_embedder = query
+    names = [v.name for v in storage.embedder_variables(self.model)]
+    self.assertCountEqual(names, {v.name for v in query.variables})
     self.assertNotEqual(storage.embedder_fingerprint(self.model), before)
     for variable, value in zip(query.variables, block.variables, strict=True):
       variable.assign(value)

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.index.tuning."""
+"""Tests that realm_tf.index.searchers reaches a recall."""
 
 import tracemalloc
 from unittest import mock
@@ -11,7 +11,7 @@ from realm_tf import config as config_lib
 from realm_tf.data import null_block
 from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.index import tuning
+from realm_tf.index import searchers
 from tests import tiny
 
 _LEAVES = 10
@@ -47,52 +47,53 @@ class TuningTest(parameterized.TestCase):
     self.expected = exact.search(self.queries, 10).block_ids
 
   def _choose(self, twin, target):
-    candidates = tuning.efforts(_LEAVES, 1000, 10)
-    return tuning.choose(twin, candidates, self.queries, self.expected, target)
+    candidates = searchers.efforts(_LEAVES, 1000, 10)
+    return searchers.choose(
+      twin, candidates, self.queries, self.expected, target
+    )
 
   def test_recall_is_the_share_found(self):
     expected = np.array([[1, 2], [3, 4]])
     found = np.array([[2, 9, 8], [4, 3, null_block.ID]])
-    self.assertEqual(tuning.recall(found, expected), 0.75)
+    self.assertEqual(searchers.recall(found, expected), 0.75)
 
   @parameterized.parameters(0.15, 0.45, 0.65, 1.0)
   def test_takes_the_fewest_leaves_that_reach_the_target(self, target):
     twin = _SlicedTwin(self.embeddings)
-    choice = self._choose(twin, target)
+    effort, recall = self._choose(twin, target)
     # A leaf has about a tenth of the top blocks.
     in_leaf = self.expected // 100
     shares = [(in_leaf < leaves).mean() for leaves in range(_LEAVES + 1)]
     needed = next(i for i, share in enumerate(shares) if share >= target)
     # Rescoring fewer than 40 never suffices.
-    self.assertEqual(choice.effort, (needed, 40))
-    self.assertAlmostEqual(choice.recall, shares[needed])
+    self.assertEqual(effort, (needed, 40))
+    self.assertAlmostEqual(recall, shares[needed])
     # No effort is tried twice.
     self.assertLen(set(twin.tried), len(twin.tried))
 
   def test_an_unreachable_target_logs_the_most_thorough_effort(self):
     with self.assertLogs(level='WARNING') as logs:
-      choice = self._choose(_SlicedTwin(self.embeddings[:700]), 0.95)
-    self.assertEqual(choice.effort, (_LEAVES, 640))
+      found = self._choose(_SlicedTwin(self.embeddings[:700]), 0.95)
     share = (self.expected < 700).mean()
-    self.assertAlmostEqual(choice.recall, share)
+    self.assertEqual(found, ((_LEAVES, 640), share))
     self.assertIn(f'Recall@10 is {share:.4f}', logs.output[0])
 
   @parameterized.parameters((1, 16), (7, 100), (1000, 1_000_000))
   def test_efforts_range_from_least_to_most(self, num_leaves, num_blocks):
-    efforts = tuning.efforts(num_leaves, num_blocks, 10)
+    efforts = searchers.efforts(num_leaves, num_blocks, 10)
     self.assertEqual(efforts[0], (1, 10))
     self.assertEqual(efforts[-1], (num_leaves, min(640, num_blocks)))
     self.assertLen(set(efforts), len(efforts))
     self.assertLess(len(efforts), 400)
 
   def test_a_large_k_has_larger_numbers_to_rescore(self):
-    efforts = tuning.efforts(40, 20_000, 1000, min_leaves=10)
+    efforts = searchers.efforts(40, 20_000, 1000, min_leaves=10)
     rescored = {effort.num_to_rescore for effort in efforts}
     self.assertEqual(
       sorted(rescored), [times * 1000 for times in (1, 2, 3, 4, 6, 8, 12, 16)]
     )
     self.assertEqual(min(effort.leaves_to_search for effort in efforts), 10)
-    capped = tuning.efforts(40, 2500, 1000)
+    capped = searchers.efforts(40, 2500, 1000)
     self.assertEqual(
       {effort.num_to_rescore for effort in capped}, {1000, 2000, 2500}
     )
@@ -101,15 +102,13 @@ class TuningTest(parameterized.TestCase):
     ids = np.arange(4000)[None].repeat(20, axis=0)
     tracemalloc.start()
     self.addCleanup(tracemalloc.stop)
-    self.assertEqual(tuning.recall(ids[:, :3000], ids), 0.75)
+    self.assertEqual(searchers.recall(ids[:, :3000], ids), 0.75)
     self.assertLess(tracemalloc.get_traced_memory()[1], 10e6)  # Not 240 MB.
 
-  def test_the_config_sets_the_untuned_effort(self):
-    config = config_lib.IndexConfig(
-      leaves_to_search_fraction=0.05, num_to_rescore=30
-    )
-    self.assertEqual(searcher_lib.untuned(config, 10_000), (100, (5, 30)))
-    self.assertEqual(searcher_lib.untuned(config, 16), (4, (1, 30)))
+  def test_untuned_searches_visit_a_tenth_of_the_leaves(self):
+    config = config_lib.IndexConfig()
+    self.assertEqual(searcher_lib.untuned(config, 10_000), (100, (10, 200)))
+    self.assertEqual(searcher_lib.untuned(config, 16), (4, (1, 200)))
     config = config_lib.IndexConfig(num_leaves=50)
     self.assertEqual(searcher_lib.untuned(config, 20), (20, (2, 200)))
 
@@ -126,7 +125,7 @@ class SampleQueriesTest(absltest.TestCase):
 
     table = tiny.open_corpus(self.create_tempdir().full_path)
     lengths = config_lib.LengthConfig(query_tokens=query_tokens, max_masked=2)
-    return seen, tuning.sample_queries(table, embed, lengths, _MASK, count)
+    return seen, searchers.sample_queries(table, embed, lengths, _MASK, count)
 
   def test_a_span_of_each_sentence_is_masked(self):
     pairs = ('ab', 'cd', 'ef', 'ac', 'bd', 'ce', 'df', 'ea')
@@ -134,7 +133,7 @@ class SampleQueriesTest(absltest.TestCase):
       tuple(tiny.TOKENIZER.token_ids_batch([f'{a} {b} .'])[0].tolist())
       for a, b in pairs
     ]
-    with mock.patch.object(tuning, '_BATCH', 7):
+    with mock.patch.object(searchers, '_BATCH', 7):
       seen, queries = self._sample(100)
     sources = set()
     for row in seen:

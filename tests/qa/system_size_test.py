@@ -5,7 +5,7 @@ import os
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.index import model_directory
+from realm_tf.index import model_files
 from realm_tf.model import weights
 from realm_tf.qa import system_size
 from realm_tf.run import layout
@@ -16,7 +16,7 @@ from tests import tiny
 def _model(directory, corpus_dir, **sizes):
   """Writes a model directory; `sizes` are name -> number of weights."""
   vocab_file = layout.vocab_file(corpus_dir)
-  model_directory.create(directory, tiny.config(), vocab_file)
+  model_files.create(directory, tiny.config(), vocab_file)
   arrays = {
     name.replace('__', '/'): np.zeros(size, np.float32)
     for name, size in sizes.items()

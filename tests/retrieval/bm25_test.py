@@ -48,12 +48,6 @@ class Bm25RetrieverTest(absltest.TestCase):
     found = retriever.retrieve(retriever_lib.of_texts(['green', 'x']), k=3)
     np.testing.assert_array_equal(found.block_ids, [[1, 3, 5], [0, 1, 2]])
 
-  def test_missing_blocks_are_minus_one(self):
-    retriever = bm25.Bm25Retriever([''], ['red'])
-    found = retriever.retrieve(retriever_lib.of_texts(['red']), k=3)
-    np.testing.assert_array_equal(found.block_ids, [[0, -1, -1]])
-    np.testing.assert_array_equal(found.scores[0, 1:], [-np.inf, -np.inf])
-
   def test_a_corpus_without_words_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'none in 2 blocks'):
       bm25.Bm25Retriever(['a', ''], ['the b', '.'])

@@ -37,16 +37,6 @@ class SelectTest(parameterized.TestCase):
     self.assertEqual(actual.tolist(), [expected])
     self.assertEqual(actual.dtype, np.int32)
 
-  def test_each_row_has_its_own_query(self):
-    actual = candidates.select(
-      np.array([[5, 3, 8], [8, 5, 3]]), np.array([8, 8]), 3
-    )
-    self.assertEqual(actual.tolist(), [[_NULL, 5, 3], [_NULL, 5, 3]])
-
-  def test_one_candidate_is_the_null_block(self):
-    actual = candidates.select(np.array([[5, 3]]), np.array([-1]), 1)
-    self.assertEqual(actual.tolist(), [[_NULL]])
-
   def test_agrees_with_a_slow_loop(self):
     rng = np.random.default_rng(0)
     neighbors = rng.integers(-1, 8, [500, 6])  # Many repeats.
@@ -89,12 +79,6 @@ class HaveSpanTest(absltest.TestCase):
       has_span.tolist(),
       [[False, False, True, True], [False, True, False, False]],
     )
-
-  def test_without_masks_no_block_has_the_span(self):
-    has_span = candidates.have_span(
-      np.array([[[7, 0], [0, 0]]]), np.array([[0, 0]]), np.array([[0, 0]])
-    )
-    self.assertEqual(has_span.tolist(), [[False, False]])
 
   def test_a_block_must_have_each_run_of_masks(self):
     # Masks: 7 at position 1, [8, 9] from 3 on. Block 0 has both; block 1 has

@@ -90,13 +90,6 @@ class HotSwapTest(parameterized.TestCase):
       (f'/{step}', versions.Version(step, f'/{step}')),
     )
 
-  def test_without_a_published_version_there_is_none(self):
-    self.assertFalse(self._turn())
-    self.assertIsNone(self.swap.version)
-    with self.assertRaises(ValueError):
-      self.swap.current  # noqa: B018
-    self.assertEmpty(self.declared)
-
   def test_swaps_only_on_poll_and_only_when_loaded(self):
     self._start_with(500)
     self.published.append(1000)
@@ -108,19 +101,6 @@ class HotSwapTest(parameterized.TestCase):
     self.assertTrue(self.swap.poll())
     self._assert_uses(1000)
     self.assertFalse(self.swap.poll())
-
-  def test_poll_itself_neither_looks_nor_loads(self):
-    self.published.append(500)
-    self.swap.poll()
-    self.assertEmpty(self.loads)
-    self.assertEmpty(self.declared)
-
-  def test_version_of_step_zero_counts(self):
-    self._start_with(0)
-    self._turn()
-    self.assertEqual(self.swap.version.step, 0)
-    self.assertEqual(self.loads, [0])
-    self.assertEqual(self.declared, [[0]])
 
   def test_loads_one_version_at_a_time_then_the_newest(self):
     self._start_with(500)
@@ -134,26 +114,15 @@ class HotSwapTest(parameterized.TestCase):
     self.assertTrue(self.swap.poll())
     self.assertEqual(self.loads, [500, 1000, 2000])
 
-  def test_loaded_version_is_not_loaded_again(self):
-    self._start_with(500)
-    for _ in range(3):
-      self.assertFalse(self._turn())
-    self.assertEqual(self.loads, [500])
-
   def test_at_most_two_versions_are_in_memory(self):
     for step in range(0, 5000, 500):
       self._start_with(step)
     self.assertEqual(self.most_in_memory, 2)
-    self._turn()
-    self.assertLen(self.in_memory, 1)
-
-  def test_the_background_frees_the_previous_version(self):
-    self._start_with(500)
-    self._start_with(1000)
     # The polling thread only dropped its reference.
     self.assertLen(self.in_memory, 2)
     self.background.finish()
     self.assertLen(self.in_memory, 1)
+    self.assertEqual(self.loads, [*range(0, 5000, 500)])  # Each once.
 
   def test_declares_the_versions_in_memory(self):
     self._start_with(500)
@@ -199,12 +168,15 @@ class HotSwapTest(parameterized.TestCase):
     self.damaged[500] = ZeroDivisionError()
     self.published.append(500)
     self.swap.poll()
+    self.assertEmpty(self.loads)  # Only the background loads.
     self.background.finish()
     with self.assertRaises(ZeroDivisionError):
       self.swap.poll()
 
   def test_waits_for_the_first_version(self):
     waits = []
+    with self.assertRaises(ValueError):
+      self.swap.current  # noqa: B018
 
     def wait():
       waits.append(len(self.loads))
@@ -214,7 +186,7 @@ class HotSwapTest(parameterized.TestCase):
 
     self.swap.wait_for(lambda: self.swap.version is not None, wait)
     # First look: no version. Second look: 500 is loaded.
-    self.assertEqual(waits, [0, 0])
+    self.assertEqual((waits, self.declared), ([0, 0], [[500]]))
     self._assert_uses(500)
 
   def test_does_not_wait_forever_for_a_refused_version(self):
@@ -228,44 +200,27 @@ class HotSwapTest(parameterized.TestCase):
 
 
 class InOneThreadTest(absltest.TestCase):
-  """Swaps without an executor, like the server."""
+  def test_swaps_without_an_executor_like_the_server(self):
+    versions_on_disk, damage = [1], []
 
-  def setUp(self):
-    super().setUp()
-    self.newest, self.error, self.loads = 1, None, 0
-    self.swap = hot_swap.HotSwap(lambda: self.newest, self._load)
-    self.swap.load_first()
+    def load(version):
+      if version in damage:
+        raise errors.UserError('Damaged.')
+      return f'model {version}'
 
-  def _load(self, version):
-    self.loads += 1
-    if self.error:
-      raise self.error
-    return f'model {version}'
-
-  def _check(self):
-    newer = self.swap.find_newer()
-    if newer is not None:
-      self.swap.swap(newer)
-    return self.swap.current, self.loads
-
-  def test_the_first_must_load(self):
-    self.error = errors.UserError('Damaged.')
+    swap = hot_swap.HotSwap(lambda: versions_on_disk[-1], load)
+    damage.append(1)
     with self.assertRaises(errors.UserError):
-      self.swap.load_first()
-
-  def test_swaps_to_the_newest_version(self):
-    self.assertEqual(self._check(), ('model 1', 1))
-    for i, self.newest in enumerate([2, 3, 1], start=2):
-      self.assertEqual(self._check(), (f'model {self.newest}', i))
-      self.assertEqual(self.swap.version, self.newest)
-
-  def test_a_damaged_version_is_refused_once(self):
-    self.newest, self.error = 2, errors.UserError('Damaged.')
-    self.assertEqual(self._check(), ('model 1', 2))
-    self.assertEqual(self._check(), ('model 1', 2))
-    self.assertEqual(self.swap.refused, 2)
-    self.newest, self.error = 3, None
-    self.assertEqual(self._check(), ('model 3', 3))
+      swap.load_first()
+    damage[:] = [3]
+    swap.load_first()
+    self.assertEqual(swap.current, 'model 1')
+    for version, used in (1, 1), (2, 2), (3, 2), (1, 1):
+      versions_on_disk.append(version)
+      if newer := swap.find_newer():
+        swap.swap(newer)
+      self.assertEqual((swap.current, swap.version), (f'model {used}', used))
+    self.assertEqual(swap.refused, 3)
 
 
 if __name__ == '__main__':

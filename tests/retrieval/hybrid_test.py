@@ -39,11 +39,6 @@ class HybridTest(absltest.TestCase):
     )
     self._assert_found(actual, [[1], [2]], [[7.0], [9.0]])
 
-  def test_weight_zero_keeps_the_order_of_the_embeddings(self):
-    dense = _found([[3, 1, 2]], [[3, 2, 1]])
-    actual = retriever.fuse(dense, _found([[2, 5, 1]], [[9, 8, 7]]), 0.0, 3)
-    self._assert_found(actual, [[3, 1, 2]], [[3.0, 2.0, 1.0]])
-
   def test_a_corpus_with_fewer_than_k_blocks(self):
     dense = _found([[1, 0, -1]], [[2, 1, _NONE]])
     sparse = _found([[0, 1, -1]], [[4, 2, _NONE]])

@@ -67,6 +67,15 @@ class OpenTest(parameterized.TestCase):
     self.assertEqual(found.block_ids.dtype, np.int32)
     self.assertEqual(found.scores.dtype, np.float32)
 
+  def test_rows_of_a_small_index_are_filled(self):
+    found = retrievers.open('model', _table(), _loaded())(
+      np.array([[5, 6, 7], [7, 5, 6]]), k=5
+    )
+    self.assertEqual(
+      found.block_ids.tolist(), [[2, 1, 0, -1, -1], [0, 2, 1, -1, -1]]
+    )
+    self.assertEqual(found.scores[0].tolist(), [7, 6, 5, -np.inf, -np.inf])
+
   def test_paths_need_a_scorer(self):
     with self.assertRaisesRegex(errors.UserError, 'none in the/model. Make'):
       retrievers.open('path', _table(), _loaded())

@@ -115,8 +115,9 @@ def _write_config(directory):
   tree = dataclasses.asdict(small.CONFIG)
   with open(path, 'w') as file:
     file.write(
+      'from realm_tf import config\n'
       'from realm_tf.config import config_files\n'
-      f'CONFIG = config_files.from_json({tree!r})\n'
+      f'CONFIG = config_files.merge(config.ExperimentConfig(), {tree!r})\n'
     )
   return path
 
