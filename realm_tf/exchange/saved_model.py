@@ -39,7 +39,7 @@ def export(
       '--corpus_dir must hold blocks to answer from. Found none. Make them '
       'with bin.make_blocks.'
     )
-  calibration = loading.calibration_of(loaded, choices, finetuning)
+  calibration, threshold = loading.calibration_of(loaded, choices, finetuning)
   module = tf.train.Checkpoint()
   module.searcher = _searcher(
     loaded,
@@ -57,7 +57,7 @@ def export(
     loaded.config.lengths,
     finetuning,
     calibration,
-    loading.threshold_of(calibration, choices),
+    threshold,
   )
   # The graphs use Keras layers; only their variables are saved.
   named = {v.ref(): v for v in (*loaded.model.variables, *reader.variables)}

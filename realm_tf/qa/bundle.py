@@ -9,7 +9,7 @@ from realm_tf import errors
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answerer as answerer_lib
 from realm_tf.qa import loading
-from realm_tf.qa import masked_sentence
+from realm_tf.qa import masked_sentences
 from realm_tf.run import manifests
 from realm_tf.run import recipe_result
 
@@ -68,8 +68,8 @@ class Bundle:
     return self._completer.complete(sentence)
 
   @functools.cached_property
-  def _completer(self) -> masked_sentence.Completer:
-    return masked_sentence.load(self.pretrained_dir, self.corpus_dir)
+  def _completer(self) -> masked_sentences.Completer:
+    return masked_sentences.load(self.pretrained_dir, self.corpus_dir)
 
 
 def load(

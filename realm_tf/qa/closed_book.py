@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 import math
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -13,6 +14,7 @@ from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from realm_tf.model import seq2seq
 from realm_tf.qa import answer as answer_lib
+from realm_tf.retrieval import retriever
 from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
 
@@ -66,6 +68,13 @@ class ClosedBook:
           answer_lib.Answer(questions[row], text, float(score), [], probability)
         )
     return answers
+
+  def read(
+    self, queries: retriever.Queries, retrieved: Any
+  ) -> list[answer_lib.Answer]:
+    """Answers queries; nothing was retrieved."""
+    del retrieved
+    return self.answer(queries.texts)
 
 
 def load(model_dir: str, corpus_dir: str) -> ClosedBook:

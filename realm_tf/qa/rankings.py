@@ -20,6 +20,7 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import article_lookup
 from realm_tf.data import block_table
 from realm_tf.qa import outcome as outcome_lib
+from realm_tf.run import outputs
 
 _DEPTH = 1000  # As of a TREC run.
 _TAG = 'realm_tf'
@@ -72,11 +73,13 @@ class Articles:
     ranked = rank_articles(outcome, self._table.article_ids)
     ranked_by_id = dict(zip(self._ids, ranked, strict=True))
     if self._trec_run:
-      folder = os.path.dirname(self._trec_run)
-      if folder:
-        tf.io.gfile.makedirs(folder)
-      with tf.io.gfile.GFile(self._trec_run, 'w') as file:
-        file.write(''.join(_trec_lines(ranked_by_id)))
+      tf.io.gfile.makedirs(os.path.dirname(self._trec_run) or '.')
+      lines = [
+        f'{query} Q0 {article} {rank} {score!r} {_TAG}\n'
+        for query, ranking in ranked_by_id.items()
+        for rank, (article, score) in enumerate(ranking, 1)
+      ]
+      outputs.write_text(self._trec_run, ''.join(lines))
     if self._qrels:
       yield from measure(self._qrels, ranked_by_id, self._measures)
 
@@ -152,11 +155,3 @@ def rank_articles(
       last = min(articles[name], np.nextafter(last, np.float32(-np.inf)))
       rankings[-1].append((name, float(last)))
   return rankings
-
-
-def _trec_lines(ranked: Mapping[str, Ranking]) -> list[str]:
-  return [
-    f'{query} Q0 {article} {rank} {score!r} {_TAG}\n'
-    for query, ranking in ranked.items()
-    for rank, (article, score) in enumerate(ranking, 1)
-  ]

@@ -7,11 +7,10 @@ import os
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.qa import answer as answer_lib
-from realm_tf.qa import comparison
 from realm_tf.qa import open_qa
+from realm_tf.qa import summary
 from realm_tf.retrieval import retriever
 from realm_tf.text import answers
 from tests import fakes
@@ -107,10 +106,10 @@ class OpenQaTest(absltest.TestCase):
       {'num_questions': 1, **dict.fromkeys(names, 100.0)},
     )
     # The caller writes them together with the metrics of masked sentences.
-    path = os.path.join(self.output_dir, comparison.METRICS)
+    path = os.path.join(self.output_dir, summary.METRICS)
     self.assertFalse(os.path.exists(path))
     open_qa.write_metrics(metrics, self.output_dir)
-    written = json.loads(''.join(_lines(self.output_dir, comparison.METRICS)))
+    written = json.loads(''.join(_lines(self.output_dir, summary.METRICS)))
     self.assertEqual(written, metrics)
 
   def test_impossible_questions_count_for_refusing_only(self):
@@ -133,7 +132,7 @@ class OpenQaTest(absltest.TestCase):
     self.assertNotIn('exact_match', metrics)
     dirs = {'all': self.output_dir, 'alone': alone}
     open_qa.write_together(dirs, self.output_dir)
-    lines = _lines(self.output_dir, comparison.METRICS)
+    lines = _lines(self.output_dir, summary.METRICS)
     together = json.loads(''.join(lines))
     self.assertEqual(together['num_questions'], 5)
     self.assertEqual(together['sets']['alone']['auroc'], 50.0)
@@ -142,8 +141,7 @@ class OpenQaTest(absltest.TestCase):
     qa = self._qa()
     qa.run(_QUESTIONS, [2], self.output_dir)
     rows = [
-      json.loads(line)
-      for line in _lines(self.output_dir, comparison.PREDICTIONS)
+      json.loads(line) for line in _lines(self.output_dir, summary.PREDICTIONS)
     ]
     self.assertEqual(
       [row['question'] for row in rows], ['where', 'what', 'who']
@@ -173,7 +171,7 @@ class OpenQaTest(absltest.TestCase):
     self.assertEqual(metrics['gold_recall@1'], 50.0)
     self.assertEqual(metrics['gold_recall@3'], 100.0)
     self.assertEqual(metrics['intervals']['gold_recall@3'], [100.0, 100.0])
-    rows = map(json.loads, _lines(self.output_dir, comparison.PREDICTIONS))
+    rows = map(json.loads, _lines(self.output_dir, summary.PREDICTIONS))
     self.assertEqual([row['gold_rank'] for row in rows], [None, 3, 1])
 
   def test_one_block_is_the_first_and_the_oracle_the_best(self):
@@ -220,45 +218,16 @@ class OpenQaTest(absltest.TestCase):
     self.assertAlmostEqual(metrics['latency_ms_median'], 250)
     self.assertAlmostEqual(metrics['latency_ms_p95'], 250 + 0.9 * 500)
 
-  def test_compares_with_another_run(self):
-    other_dir = self.create_tempdir().full_path
-    with open(os.path.join(other_dir, comparison.PREDICTIONS), 'w') as file:
-      for question, prediction in zip(_QUESTIONS, ['Rome', 'y', 'z']):
-        row = {'question': question.question, 'prediction': prediction}
-        file.write(json.dumps(row) + '\n')
-    qa = self._qa()
-    other = comparison.Other(other_dir, _QUESTIONS)
-    metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
-    found = metrics['comparison']
-    self.assertEqual(found['other'], other_dir)
-    self.assertEqual((found['only_this'], found['only_other']), (1, 1))
-    rows = map(json.loads, _lines(self.output_dir, open_qa.COMPARISON))
-    self.assertEqual([row['question'] for row in rows], ['where', 'what'])
-
-  def test_a_comparison_needs_a_reader(self):
-    other_dir = self.create_tempdir().full_path
-    self._qa().run(_QUESTIONS, [1], other_dir)
-    other = comparison.Other(other_dir, _QUESTIONS)
-    with self.assertRaisesRegex(errors.UserError, '--compare'):
-      self._qa(read=None).run(_QUESTIONS, [1], self.output_dir, other)
-    with self.subTest('equal runs'):
-      qa = self._qa()
-      metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
-      self.assertEqual(metrics['comparison']['p_value'], 1.0)
-      self.assertEmpty(_lines(self.output_dir, open_qa.COMPARISON))
-
   def test_without_a_reader_measures_recall_only(self):
     qa = self._qa(read=None)
     metrics = qa.run(_QUESTIONS[:1], [1, 5], self.output_dir)
     self.assertEqual(metrics['num_questions'], 1)
     self.assertEqual((metrics['recall@1'], metrics['recall@5']), (0.0, 100.0))
     self.assertNotIn('exact_match', metrics)
-    self.assertEqual(os.listdir(self.output_dir), [comparison.RANKS])
+    self.assertEqual(os.listdir(self.output_dir), [summary.RANKS])
     # Only the second block holds the answer.
     for k, is_right in ((1, False), (2, True)):
-      found = comparison.read_right(
-        self.output_dir, _QUESTIONS[:1], f'recall@{k}'
-      )
+      found = summary.read_right(self.output_dir, _QUESTIONS[:1], f'recall@{k}')
       self.assertEqual(found.tolist(), [is_right])
 
   def test_questions_without_references_are_judged_but_not_read(self):

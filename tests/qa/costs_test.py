@@ -1,4 +1,4 @@
-"""Tests for realm_tf.qa.system_size."""
+"""Tests for realm_tf.qa.open_qa.costs."""
 
 import os
 
@@ -7,7 +7,7 @@ import numpy as np
 
 from realm_tf.index import model_directory
 from realm_tf.model import weights
-from realm_tf.qa import system_size
+from realm_tf.qa import open_qa
 from realm_tf.run import layout
 from realm_tf.run import versions
 from tests import tiny
@@ -38,7 +38,7 @@ def _bytes(directory):
   )
 
 
-class SystemSizeTest(absltest.TestCase):
+class CostsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.root = self.create_tempdir()
@@ -57,7 +57,7 @@ class SystemSizeTest(absltest.TestCase):
     self.index = os.path.dirname(self.index)
 
   def _measure(self, retriever, **dirs):
-    found = system_size.measure(retriever, self.corpus, self.model, **dirs)
+    found = open_qa.costs(retriever, self.corpus, self.model, **dirs)
     return found['parameters'], found['megabytes'] * 1e6
 
   def test_weights_that_a_question_uses_count(self):
@@ -87,7 +87,7 @@ class SystemSizeTest(absltest.TestCase):
     self.assertEqual(parameters, 13)
 
   def test_without_a_model_only_the_corpus_counts(self):
-    found = system_size.measure('bm25', self.corpus, None)
+    found = open_qa.costs('bm25', self.corpus, None)
     self.assertEqual(found['parameters'], 0)
     self.assertAlmostEqual(found['megabytes'] * 1e6, _bytes(self.corpus), 3)
 
