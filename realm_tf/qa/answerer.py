@@ -113,8 +113,13 @@ class Answerer:
       self.lengths.title_tokens,
       self.finetuning.joint_tokens - 3,
     )
+    # -inf, the score of no block, would make NaN.
+    found = np.where(np.isfinite(read.scores), read.scores, 0.0)
     scores = cast(Reader, self.reader)(
-      question_ids, title_ids, sampling.trim(body_ids, 1), _finite(read.scores)
+      question_ids,
+      title_ids,
+      sampling.trim(body_ids, 1),
+      found.astype(np.float32),
     )
     spans, null = map(np.array, scores)
     spans[read.block_ids < 0] = -np.inf  # No block has no span.
@@ -201,12 +206,9 @@ class Answerer:
     answers = []
     for row, question in enumerate(questions):
       columns = np.flatnonzero(retrieved.block_ids[row, : self.num_read] >= 0)
-      fields = [
-        (0, 0, '', share, float(score), '')
-        for share, score in zip(
-          found[row, columns].tolist(), retrieved.scores[row, columns]
-        )
-      ]
+      shares = found[row, columns].tolist()
+      scores = map(float, retrieved.scores[row, columns])
+      fields = ((0, 0, '', *each, '') for each in zip(shares, scores))
       ids = retrieved.block_ids[row, columns[:top_k]]
       null = max(0.0, 1.0 - float(compared[row, columns].sum()))
       evidence = self._evidence(ids, fields)
@@ -241,8 +243,3 @@ def _unread_share(
   compared = answer_choice.softmax(scores)
   shown = np.take_along_axis(compared, choice.columns, axis=1) * choice.exists
   return np.maximum(1.0 - shown.sum(axis=1), 0.0)
-
-
-def _finite(scores: np.ndarray) -> np.ndarray:
-  """Replaces -inf, the score of no block, by 0: the reader would make NaN."""
-  return np.where(np.isfinite(scores), scores, 0.0).astype(np.float32)

@@ -13,6 +13,12 @@ from realm_tf.qa import masked_sentences
 from realm_tf.run import manifests
 from realm_tf.run import recipe_result
 
+# Other names in realm.json; the last two are for the page of bin.serve.
+_NO_CHOICES = (
+  *('model_dir', 'corpus_dir', 'index_dir', 'pretrained_dir'),
+  *('best_effort', 'examples'),
+)
+
 
 class Found(NamedTuple):
   """A block that a search found, and its retrieval score."""
@@ -92,23 +98,22 @@ def load(
   Raises:
     UserError: A part is missing, or parts do not belong together.
   """
-  parts = {
+  given = {
     'corpus_dir': corpus_dir,
     'index_dir': index_dir,
     'pretrained_dir': pretrained_dir,
     **choices,
   }
-  given = {name: value for name, value in parts.items() if value is not None}
-  found = recipe_result.read(directory, given) | given
-  model_dir = found.pop('model_dir', directory)
-  corpus_dir = found.pop('corpus_dir', None) or _corpus_of(model_dir)
-  index_dir = found.pop('index_dir', None)
-  pretrained_dir = found.pop('pretrained_dir', model_dir)
-  for name in ('best_effort', 'examples'):  # For the page of bin.serve.
-    found.pop(name, None)
+  given = {name: value for name, value in given.items() if value is not None}
+  found = {'model_dir': directory}
+  found |= recipe_result.read(directory, given) | given
+  model_dir = found['model_dir']
+  corpus_dir = found.get('corpus_dir') or _corpus_of(model_dir)
+  chosen = {name: found[name] for name in found if name not in _NO_CHOICES}
   answerer = loading.load_answerer(
-    model_dir, corpus_dir, index_dir, loading.Choices(**found)
+    model_dir, corpus_dir, found.get('index_dir'), loading.Choices(**chosen)
   )
+  pretrained_dir = found.get('pretrained_dir', model_dir)
   return Bundle(answerer, model_dir, corpus_dir, pretrained_dir)
 
 

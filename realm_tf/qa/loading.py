@@ -106,10 +106,7 @@ def answerers_of(
   sparse_weights: Sequence[float],
   build_sparse: SparseBuilder = bm25.over_table,
 ) -> list[answerer_lib.Answerer]:
-  """Returns an answerer for each weight of BM25, the others in `choices` alike.
-
-  Several answerers share search and reading.
-  """
+  """Returns an answerer for each weight of BM25; they share all but it."""
   shares = len(sparse_weights) > 1
   model, finetuning = choose_reader(loaded, choices)
   calibrations = [

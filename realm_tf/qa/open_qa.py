@@ -12,6 +12,7 @@ import tensorflow as tf
 import tqdm
 
 from realm_tf.config import names
+from realm_tf.corpus import json_records
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import block_table
 from realm_tf.index import model_files
@@ -85,8 +86,12 @@ class OpenQa:
     )
     metrics: dict[str, Any] = {'num_questions': len(questions)}
     tf.io.gfile.makedirs(output_dir)
+    if is_read or outcome.has_answers:
+      rows = outcome.rows()
+      name = summary.PREDICTIONS if is_read else summary.RANKS
+      _write_lines(os.path.join(output_dir, name), rows)
     if is_read:
-      rated = refusing.of_outcome(outcome)
+      rated = refusing.of_rows(rows)
       metrics |= refusing.measure(rated)
       curve = refusing.points(rated)
       _write_lines(os.path.join(output_dir, RISK_COVERAGE), curve)
@@ -94,9 +99,6 @@ class OpenQa:
     metrics['latency_ms_median'] = float(median)
     metrics['latency_ms_p95'] = float(slow)
     metrics['latency_batch_size'] = self.batch_size
-    if is_read or outcome.has_answers:
-      name = summary.PREDICTIONS if is_read else summary.RANKS
-      _write_lines(os.path.join(output_dir, name), outcome.rows())
     return metrics | self._evaluate(outcome.answerable(), recall_at, articles)
 
   def _answer(
@@ -284,8 +286,13 @@ def write_together(
   `eval_dirs` has the directory with predictions.jsonl of each name.
   """
   sets = {
-    name: refusing.read(os.path.join(path, summary.PREDICTIONS))
-    for name, path in eval_dirs.items()
+    name: refusing.of_rows(
+      row
+      for _, row in json_records.read_lines(
+        os.path.join(folder, summary.PREDICTIONS)
+      )
+    )
+    for name, folder in eval_dirs.items()
   }
   curve = refusing.points(refusing.joined(sets.values()))
   _write_lines(os.path.join(output_dir, RISK_COVERAGE), curve)

@@ -67,13 +67,10 @@ class Outcome:
   answers: Sequence[answer_lib.Answer]
   seconds: np.ndarray
 
-  @property
-  def predictions(self) -> list[str]:
-    return [answer.prediction for answer in self.answers]
-
   @functools.cached_property
   def quality(self) -> Quality:
-    return quality(self.predictions, self.questions)
+    predictions = [answer.prediction for answer in self.answers]
+    return quality(predictions, self.questions)
 
   @property
   def has_answers(self) -> bool:

@@ -15,7 +15,6 @@ import numpy as np
 from scipy import stats
 
 from realm_tf import errors
-from realm_tf.corpus import json_records
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import calibration as calibration_lib
@@ -38,13 +37,13 @@ class Rated(NamedTuple):
   is_refused: np.ndarray
 
 
-def of_outcome(outcome: outcome_lib.Outcome) -> Rated:
-  """Returns the answers of an outcome; there must be a reader."""
+def of_rows(rows: Iterable[Mapping[str, Any]]) -> Rated:
+  """Returns the answers of rows of predictions.jsonl."""
+  rows = list(rows)
+  names = 'exact_match', 'is_impossible', 'is_refused'
   return Rated(
-    np.array([answer.probability for answer in outcome.answers]),
-    outcome.quality.exact,
-    np.array([question.is_impossible for question in outcome.questions]),
-    np.array([answer.is_refused for answer in outcome.answers]),
+    np.array([row['probability'] for row in rows], np.float64),
+    *(np.array([row[name] for row in rows], bool) for name in names),
   )
 
 
@@ -144,16 +143,6 @@ def measure_sets(sets: Mapping[str, Rated]) -> dict[str, Any]:
     **measure(whole),
     'sets': {name: measure(each, answerable) for name, each in sets.items()},
   }
-
-
-def read(path: str) -> Rated:
-  """Returns the answers in a predictions.jsonl."""
-  rows = [row for _, row in json_records.read_lines(path)]
-  names = 'exact_match', 'is_impossible', 'is_refused'
-  return Rated(
-    np.array([row['probability'] for row in rows], np.float64),
-    *(np.array([row[name] for row in rows], bool) for name in names),
-  )
 
 
 def joined(parts: Iterable[Rated]) -> Rated:

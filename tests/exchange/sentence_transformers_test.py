@@ -12,7 +12,6 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.exchange import hugging_face
-from realm_tf.exchange import hugging_face_model
 from realm_tf.exchange import model_writing
 from realm_tf.model import realm_model
 from realm_tf.model import weights
@@ -75,7 +74,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     return hugging_face.read(self.directory).model.embedder
 
   def _config(self):
-    found = hugging_face_model.load(self.directory)
+    found = hugging_face.load(self.directory)
     return model_writing.fit_lengths(found, tiny.TOKENIZER)
 
   @parameterized.parameters(
@@ -141,7 +140,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     for name in ('config.json', 'model.safetensors', 'vocab.txt'):
       os.rename(self._path(name), self._path(f'0_Transformer/{name}'))
     self._modules('Transformer', 'Pooling', Transformer='0_Transformer')
-    found = hugging_face_model.load(self.directory)
+    found = hugging_face.load(self.directory)
     self.assertEqual(found.vocab_file, self._path('0_Transformer/vocab.txt'))
     self.assertNotEmpty(found.arrays)
 
@@ -154,7 +153,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     weights.write_arrays(
       {'linear.weight': kernel, **bias}, self._path('2_Dense/model.safetensors')
     )
-    found = hugging_face_model.load(self.directory)
+    found = hugging_face.load(self.directory)
     embedder = found.model.embedder
     self.assertEqual((embedder.dense, embedder.embedding_size), ('tanh', 3))
     name = 'shared_embedder/projection'

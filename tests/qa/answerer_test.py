@@ -61,13 +61,6 @@ class AnswererTest(absltest.TestCase):
       rtol=1e-6,
     )
 
-  def test_retrieval_can_overrule_the_reader(self):
-    # 5 + 3 = 8 for block 0, above 7 for block 1.
-    retriever = fakes.FakeRetriever([0, 1], [3.0, 0.0])
-    (answer,) = self._answerer(retriever).answer(['Who?'], top_k=1)
-    self.assertEqual(answer.prediction, 'U.S.')
-    self.assertLen(answer.evidence, 1)
-
   def test_bm25_scores_add_to_embedding_scores(self):
     # By embeddings alone, block 0 is the best and block 1 the last.
     retriever = fakes.FakeRetriever([0, 2, 1], [2.0, 1.5, 1.0])
@@ -126,14 +119,6 @@ class AnswererTest(absltest.TestCase):
     answerer = self._answerer(retriever, num_read=5)
     self.assertEqual(answerer.num_read, 3)
     self.assertLen(answerer.answer(['who'])[0].evidence, 2)
-
-  def test_reads_given_blocks(self):
-    retriever = fakes.FakeRetriever([0, 1, 2], [3.0, 0.0, 0.0])
-    answerer = self._answerer(retriever, num_read=1)
-    queries = answerer.queries(['who'])
-    (answer,) = answerer.read(queries, retriever.retrieve(queries, 3))
-    self.assertEqual([e.block_id for e in answer.evidence], [0])
-    self.assertEqual(answer.evidence[0].retrieval_probability, 1.0)
 
   def test_json_form_is_the_contract(self):
     retriever = fakes.FakeRetriever([0], [0.0])
