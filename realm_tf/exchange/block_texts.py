@@ -12,7 +12,7 @@ import array
 from collections.abc import Iterator
 import os
 import pickletools
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import tensorflow as tf
 
@@ -133,7 +133,8 @@ def _items(file: BinaryIO, left_to_repeat: int) -> Iterator[bytes]:
   # millions of texts.
   notes = array.array('q')
   allowed, last = _BEFORE, -1
-  for opcode, argument, position in pickletools.genops(file):
+  instructions: Iterator[Any] = pickletools.genops(file)
+  for opcode, argument, position in instructions:
     name = opcode.name
     if name in _TEXTS and allowed is _INSIDE:
       last = position or 0
@@ -169,6 +170,6 @@ def _text_at(file: BinaryIO, notes: array.array, index: int) -> bytes:
     raise _Refused('a repetition of something that is no text')
   after = file.tell()
   file.seek(position)
-  _, text, _ = next(pickletools.genops(file))
+  instruction: Any = next(pickletools.genops(file))
   file.seek(after)
-  return text
+  return instruction[1]

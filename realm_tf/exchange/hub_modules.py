@@ -126,10 +126,11 @@ def export(model_dir: str, output_dir: str) -> list[str]:
 def query_embedder(source: model_files.OpenModel) -> Module:
   """Returns Embed_input: string [B] or packed -> float32 [B, D]."""
   length, model = source.config.lengths.query_tokens, source.model
+  cls_id, sep_id = source.tokenizer.special_ids
 
   def pack(texts: tf.Tensor) -> _Tokens:
     ids = _ids(source, texts, length - 2)
-    return joining.pack(ids, None, *source.tokenizer.special_ids, length)
+    return joining.pack(ids, None, cls_id, sep_id, length)
 
   # With this scale, f(x,z) is the inner product with a block's embedding.
   scale = float(model.score_scale)
@@ -141,12 +142,14 @@ def query_embedder(source: model_files.OpenModel) -> Module:
 def block_embedder(source: model_files.OpenModel) -> Module:
   """Returns Embed_doc: {'titles', 'texts'} or packed -> float32 [B, D]."""
   lengths, model = source.config.lengths, source.model
+  cls_id, sep_id = source.tokenizer.special_ids
 
   def pack(inputs: _Tokens) -> _Tokens:
     return joining.pack(
       _ids(source, inputs['titles'], lengths.title_tokens),
       _ids(source, inputs['texts'], lengths.block_tokens),
-      *source.tokenizer.special_ids,
+      cls_id,
+      sep_id,
       lengths.block_tokens,
     )
 

@@ -71,9 +71,9 @@ def write(
   corpus_dir = corpus_dir or os.path.join(output_dir, 'corpus')
   written = [params.path]
   if imported.blocks_file and not manifests.is_complete(corpus_dir):
-    blocks = corpus_files.cut(_blocks(imported), tokenizer, None, num_workers)
+    blocks = _blocks(imported.blocks_file, imported.embeddings)
     corpus_files.write(
-      blocks,
+      corpus_files.cut(blocks, tokenizer, None, num_workers),
       corpus_dir,
       tokenizer,
       source={'blocks': imported.blocks_file},
@@ -141,8 +141,9 @@ def _write_index(
   builder = index_builder.IndexBuilder(
     table, config, tokenizer.special_ids, tokenizer.mask_id, model
   )
-  index = builder.build(_STEP, layout.index_root(output_dir), embeddings=rows)
-  return [index.path]
+  root = layout.index_root(output_dir)
+  builder.build(_STEP, root, embeddings=rows)
+  return [versions.version_path(root, _STEP)]
 
 
 def _check_vocabulary(
@@ -172,14 +173,16 @@ def _parts(arrays: Collection[str]) -> list[str]:
   return parts
 
 
-def _blocks(imported: imported_lib.Imported) -> Iterator[sources.Article]:
+def _blocks(
+  path: str, rows: Optional[hugging_face_files.Rows]
+) -> Iterator[sources.Article]:
   """Yields the blocks; UserError at the end unless each has a row."""
-  count, rows = 0, imported.embeddings
-  for article in block_texts.read(imported.blocks_file):
+  count = 0
+  for article in block_texts.read(path):
     count += 1
     yield article
   if rows is not None and count != len(rows):
-    raise _other_number(len(rows), count, imported.blocks_file)
+    raise _other_number(len(rows), count, path)
 
 
 def _other_number(rows: int, count: int, where: str) -> errors.UserError:

@@ -105,7 +105,7 @@ def load(
     **choices,
   }
   given = {name: value for name, value in given.items() if value is not None}
-  found = {'model_dir': directory}
+  found: dict[str, Any] = {'model_dir': directory}
   found |= recipe_result.read(directory, given) | given
   model_dir = found['model_dir']
   corpus_dir = found.get('corpus_dir') or _corpus_of(model_dir)

@@ -1,7 +1,7 @@
 """A model directory, an index and a corpus -> an answerer.
 
 `load` opens the files, from the model directory down; `answerers_of` makes
-calibration, reader and search of what is open; `over_model` does the same for a
+calibration, search and reader of what is open; `over_model` does the same for a
 model in memory, such as one in training.
 """
 
@@ -113,6 +113,13 @@ def answerers_of(
     calibration_of(loaded, choices._replace(sparse_weight=each), finetuning)
     for each in sparse_weights
   ]
+  retriever: retriever_lib.Retriever = retriever_lib.InBatches(
+    retrievers.open(choices.retriever, loaded.table, loaded),
+    finetuning.eval_batch_size,
+    filled=choices.retriever not in names.BY_WORDS,
+  )
+  if shares:
+    retriever = retriever_lib.Kept(retriever)
   reader = None
   if model:
     score = reading.fastest_score(
@@ -124,13 +131,6 @@ def answerers_of(
       loaded.tokenizer.special_ids,
       finetuning,
     )
-  retriever: retriever_lib.Retriever = retriever_lib.InBatches(
-    retrievers.open(choices.retriever, loaded.table, loaded),
-    finetuning.eval_batch_size,
-    filled=choices.retriever not in names.BY_WORDS,
-  )
-  if shares:
-    retriever = retriever_lib.Kept(retriever)
   sparse = build_sparse(loaded.table) if any(sparse_weights) else None
   answerers = []
   for weight, (found, threshold) in zip(sparse_weights, calibrations):

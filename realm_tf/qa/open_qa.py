@@ -99,7 +99,7 @@ class OpenQa:
     metrics['latency_ms_median'] = float(median)
     metrics['latency_ms_p95'] = float(slow)
     metrics['latency_batch_size'] = self.batch_size
-    return metrics | self._evaluate(outcome.answerable(), recall_at, articles)
+    return metrics | self._evaluate(outcome, recall_at, articles)
 
   def _answer(
     self,
@@ -135,15 +135,16 @@ class OpenQa:
 
   def _evaluate(
     self,
-    possible: outcome_lib.Outcome,
+    outcome: outcome_lib.Outcome,
     recall_at: Sequence[int],
     articles: Optional[rankings.Articles],
   ) -> dict[str, Any]:
     """Returns means of all evaluators, intervals, and means by category."""
+    possible = outcome.answerable()
     values = dict(outcome_lib.of_reader(possible))
     values |= outcome_lib.of_retriever(possible, recall_at)
     gold = dict(outcome_lib.of_gold_articles(possible, recall_at))
-    ranked = dict(articles(possible)) if articles else {}
+    ranked = dict(articles(outcome)) if articles else {}
     metrics: dict[str, Any] = {}
     intervals: dict[str, list[float]] = {}
     for count, each in (
@@ -229,26 +230,26 @@ def costs(
   count: no question uses them. For BM25 and TF-IDF only the corpus counts:
   their index is never on disk.
   """
-  searches = model_dir and retriever in (names.MODEL, *names.BY_LINKS)
+  searches = retriever in (names.MODEL, *names.BY_LINKS)
   used: list[tuple[str, tuple[str, ...]]] = []  # Directory, prefixes.
+  num_bytes = 0
   if model_dir:
     reads = seq2seq.PREFIXES if retriever == names.NOTHING else _READER
     used.append((reader_dir or model_dir, reads))
-  if searches:
+  if model_dir and searches:
     path = _PATH if retriever == names.PATH else ()
     used.append((model_dir, _QUERY_TOWER + path))
+    newest = model_files.open_model(model_dir).newest_index
+    num_bytes += _num_bytes(index_dir or (newest.path if newest else ''))
   arrays = [
     array
     for directory, prefixes in used
     for name, array in model_files.open_model(directory).read_params().items()
     if name.startswith(prefixes)
   ]
-  num_bytes = sum(array.nbytes for array in arrays)
+  num_bytes += sum(array.nbytes for array in arrays)
   if retriever != names.NOTHING:
     num_bytes += _num_bytes(corpus_dir)
-  if searches:
-    newest = model_files.open_model(model_dir).newest_index
-    num_bytes += _num_bytes(index_dir or (newest.path if newest else ''))
   return {
     'parameters': sum(array.size for array in arrays),
     'megabytes': num_bytes / 1e6,

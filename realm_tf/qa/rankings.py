@@ -5,7 +5,7 @@ its best block. The package's recall@k is about answers, also called Success@k.
 """
 
 import collections
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 import os
 from typing import Optional
 
@@ -80,23 +80,14 @@ class Articles:
         for rank, (article, score) in enumerate(ranking, 1)
       ]
       outputs.write_text(self._trec_run, ''.join(lines))
-    if self._qrels:
-      yield from measure(self._qrels, ranked_by_id, self._measures)
-
-
-def measure(
-  qrels: qrels_lib.Qrels,
-  ranked: Mapping[str, Ranking],
-  measures: Mapping[str, ir_measures.Measure],
-) -> outcome_lib.Values:
-  """Yields (name, value of each query of `qrels`), 0 without a ranking."""
-  run = {query: dict(ranking) for query, ranking in ranked.items()}
-  found = {
-    (each.measure, each.query_id): each.value
-    for each in ir_measures.iter_calc(measures.values(), qrels, run)
-  }
-  for name, each in measures.items():
-    yield name, np.array([found.get((each, query), 0.0) for query in qrels])
+    if not self._qrels:
+      return
+    run = {query: dict(ranking) for query, ranking in ranked_by_id.items()}
+    values = ir_measures.iter_calc(self._measures.values(), self._qrels, run)
+    found = {(each.measure, each.query_id): each.value for each in values}
+    for name, each in self._measures.items():  # 0 without a ranking.
+      rows = [found.get((each, query), 0.0) for query in self._qrels]
+      yield name, np.array(rows)
 
 
 def query_ids(

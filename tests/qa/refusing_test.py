@@ -103,14 +103,6 @@ class MeasureTest(absltest.TestCase):
 
 
 class ExpectedCalibrationErrorTest(absltest.TestCase):
-  def test_no_error_if_confidence_equals_accuracy(self):
-    self.assertAlmostEqual(
-      _error(np.full(4, 0.75), np.array([True, True, True, False])), 0
-    )
-
-  def test_certain_and_always_wrong(self):
-    self.assertEqual(_error(np.ones(3), np.zeros(3, bool)), 1.0)
-
   def test_there_are_15_bins(self):
     # 0.99 / 15 and 1.01 / 15 are in two bins, so their errors do not cancel.
     probabilities = np.array([0.99, 1.01]) / 15

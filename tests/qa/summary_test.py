@@ -22,10 +22,6 @@ class BootstrapTest(absltest.TestCase):
     self.assertAlmostEqual(low, 0.5 - 1.96 * 0.025, delta=0.004)
     self.assertAlmostEqual(high, 0.5 + 1.96 * 0.025, delta=0.004)
 
-  def test_constant_values_have_an_interval_without_width(self):
-    ends = summary.bootstrap(np.array([[1.0, 0.0, 0.3]] * 5))
-    np.testing.assert_allclose(ends, [[1, 1], [0, 0], [0.3, 0.3]])
-
   def test_metrics_share_draws_that_depend_on_the_seed(self):
     values = np.random.default_rng(0).random([30, 1])
     both = summary.bootstrap(np.hstack([values, 1 - values]))
@@ -169,14 +165,9 @@ class ReadRightTest(absltest.TestCase):
     for others in (_QUESTIONS[:3], _QUESTIONS[::-1]):
       with self.assertRaisesRegex(errors.UserError, '4 in .*same questions'):
         summary.read_right(directory, others, 'recall@5')
-
-  def test_a_line_without_a_rank_is_a_user_error(self):
-    path = self.create_tempdir().create_file('ranks.jsonl').full_path
-    for row in ({'question': 'q0'}, {'question': 'q0', 'answer_rank': '1'}):
-      with open(path, 'w') as file:
-        file.write(json.dumps(row) + '\n')
-      with self.assertRaisesRegex(errors.UserError, ':1 .*answer_rank'):
-        summary.read_right(os.path.dirname(path), _QUESTIONS[:1], 'recall@5')
+    os.rename(f'{directory}/ranks.jsonl', f'{directory}/predictions.jsonl')
+    with self.assertRaisesRegex(errors.UserError, ':1 .*prediction'):
+      summary.read_right(directory, _QUESTIONS, 'exact_match')
 
 
 def _metrics(first, prefix, intervals):
