@@ -97,17 +97,7 @@ def load(
     )
   if len(directories) == 1 and t5.is_t5(directories[0]):
     return t5.load(directories[0], given)
-  recipes = [sentence_transformers.read(each) for each in directories]
-  parts = [*map(_read, directories, recipes)]
-  encoders = [recipe.encoder_dir for recipe in recipes]
-  records = (os.path.join(each, _RECORDS) for each in encoders)
-  vocabularies = (tokenizer_files.find(each) for each in encoders)
-  given = given._replace(
-    blocks_file=given.blocks_file
-    or next(filter(tf.io.gfile.exists, records), None),
-    vocab_file=given.vocab_file or next(filter(None, vocabularies), None),
-  )
-  return imported.join(parts, given)
+  return imported.join([read(each) for each in directories], given)
 
 
 def _notes(recipe: sentence_transformers.Recipe) -> list[str]:
@@ -130,15 +120,13 @@ def _notes(recipe: sentence_transformers.Recipe) -> list[str]:
 
 def read(path: str) -> imported.Imported:
   """Reads a directory; UserError for damaged files and unsupported models."""
-  return _read(path, sentence_transformers.read(path))
-
-
-def _read(path: str, recipe: sentence_transformers.Recipe) -> imported.Imported:
+  recipe = sentence_transformers.read(path)
   encoder_dir = recipe.encoder_dir
   values = hugging_face_files.read_json(
     encoder_dir, 'config.json', _FIELDS, required=True
   )
   config_path = os.path.join(encoder_dir, 'config.json')
+  records = os.path.join(encoder_dir, _RECORDS)
   architecture = next(iter(values.get('architectures', [])), '')
   model = _model_config(values, config_path, architecture, recipe)
   if tf.io.gfile.exists(os.path.join(encoder_dir, 'adapter_config.json')):
@@ -170,6 +158,8 @@ def _read(path: str, recipe: sentence_transformers.Recipe) -> imported.Imported:
     report,
     _finetuning_config(values),
     tensors.rows(_BLOCK_EMBEDDINGS),
+    records if tf.io.gfile.exists(records) else None,
+    tokenizer_files.find(encoder_dir),
     notes=tuple(_notes(recipe)),
     settings=recipe.settings,
     path=path,

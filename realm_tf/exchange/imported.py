@@ -110,10 +110,14 @@ def join(parts: Sequence[Imported], given: Given) -> Imported:
     ),
     finetuning=reader.finetuning,
     embeddings=indexes[0].embeddings if indexes else None,
-    blocks_file=given.blocks_file,
-    vocab_file=given.vocab_file,
+    blocks_file=_first(given.blocks_file, [p.blocks_file for p in parts]),
+    vocab_file=_first(given.vocab_file, [p.vocab_file for p in parts]),
     notes=(*notes, *embedder.notes),
   )
+
+
+def _first(given: Optional[str], found: list[Optional[str]]) -> Optional[str]:
+  return next(filter(None, [given, *found]), None)
 
 
 def _check_number(what: str, parts: Sequence[Imported]) -> None:
