@@ -80,6 +80,20 @@ def load(
   ).with_index(index_dir)
 
 
+def load_closed_book(
+  model_dir: str, corpus_dir: str
+) -> answerer_lib.ClosedBook:
+  """Opens a model directory of bin.train_closed_book.
+
+  Raises UserError for another kind of model, or another vocabulary than the
+  corpus.
+  """
+  table = block_table.BlockTable.open(corpus_dir)
+  opened = model_files.open_model(model_dir, [realm_model.SEQ2SEQ], table=table)
+  config = opened.config.closed_book
+  return answerer_lib.ClosedBook(opened.model, opened.tokenizer, config, table)
+
+
 def load_answerer(
   model_dir: str,
   corpus_dir: str,

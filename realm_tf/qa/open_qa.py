@@ -21,7 +21,6 @@ from realm_tf.model import path_scorer
 from realm_tf.model import seq2seq
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answerer as answerer_lib
-from realm_tf.qa import closed_book
 from realm_tf.qa import outcome as outcome_lib
 from realm_tf.qa import rankings
 from realm_tf.qa import refusing
@@ -187,7 +186,7 @@ def is_of_gold_article(
 def systems(
   retriever: str,
   table: block_table.BlockTable,
-  answerers: Sequence[answerer_lib.Answerer | closed_book.ClosedBook],
+  answerers: Sequence[answerer_lib.Answerer | answerer_lib.ClosedBook],
   seed: int,
 ) -> list[OpenQa]:
   """Returns a system of `evaluate --retriever` for each answerer.
@@ -203,7 +202,7 @@ def systems(
     ]
   return [
     OpenQa(matcher, retriever_lib.Nothing(), read=each.read, seed=seed)
-    if isinstance(each, closed_book.ClosedBook)
+    if isinstance(each, answerer_lib.ClosedBook)
     else OpenQa(
       matcher,
       each.retriever,

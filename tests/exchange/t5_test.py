@@ -16,7 +16,7 @@ from realm_tf.exchange import model_writing
 from realm_tf.exchange import t5
 from realm_tf.model import seq2seq
 from realm_tf.model import weights
-from realm_tf.qa import closed_book
+from realm_tf.qa import loading
 from realm_tf.run import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import runs
@@ -156,7 +156,7 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     closed_book_trainer.run(
       inputs, asked, job_lib.Job(run_dir, job_lib.InitFrom(imported))
     )
-    (answer,) = closed_book.load(run_dir, corpus_dir).answer(['a b'])
+    (answer,) = loading.load_closed_book(run_dir, corpus_dir).answer(['a b'])
     self.assertEqual(answer.prediction, 'c')
     self.assertGreater(answer.probability, 0.5)  # 1/49 at random.
 
