@@ -68,8 +68,8 @@ NOTHING = Given()
 def join(parts: Sequence[Imported], given: Given) -> Imported:
   """Joins the parts of one model; UserError for duplicate parts.
 
-  Fine-tuning changes only Embed_input: beside a tuned part, another embedder is
-  that of the blocks.
+  Fine-tuning changes only Embed_input: beside a tuned part, another embedder
+  embeds the blocks.
   """
   embedders = [part for part in parts if part.has('shared')]
   scorers = [part for part in parts if part.has('query')]

@@ -1,8 +1,8 @@
 """A model directory, an index and a corpus -> an answerer.
 
 `load` opens the files, from the model directory down; `answerers_of` makes
-calibration, search and reader of what is open; `over_model` does the same for a
-model in memory, such as one in training.
+calibration, search and reader of an open model; `over_model` does the same for
+a model in memory, such as one in training.
 """
 
 from collections.abc import Callable, Sequence
