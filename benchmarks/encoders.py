@@ -23,8 +23,8 @@ from benchmarks import processes
 from realm_tf import errors
 from realm_tf.data import joining
 from realm_tf.data import sampling
+from realm_tf.exchange import hugging_face
 from realm_tf.exchange import hugging_face_export
-from realm_tf.exchange import hugging_face_model
 from realm_tf.exchange import model_writing
 from realm_tf.index import model_files
 from realm_tf.model import realm_model
@@ -56,7 +56,7 @@ def _texts():
 
 
 def _import(directory, output_dir):
-  found = hugging_face_model.load(directory)
+  found = hugging_face.load(directory)
   model_writing.write(found, output_dir)
   return model_files.open_model(output_dir, [realm_model.EMBEDDER])
 

@@ -12,7 +12,6 @@ from absl import flags
 
 from realm_tf.config import names
 from realm_tf.qa import answerer
-from realm_tf.qa import closed_book
 from realm_tf.qa import loading
 from realm_tf.run import recipe_result
 
@@ -113,10 +112,10 @@ def choices() -> loading.Choices:
 
 def load(
   sparse_weights: Sequence[float],
-) -> list[answerer.Answerer] | list[closed_book.ClosedBook]:
+) -> list[answerer.Answerer] | list[answerer.ClosedBook]:
   """Returns the answerers of the flags and of each weight of BM25."""
   model_dir, corpus_dir = MODEL_DIR.value, flags.FLAGS.corpus_dir
   if choices().retriever == names.NOTHING:
-    return [closed_book.load(model_dir, corpus_dir)]
+    return [loading.load_closed_book(model_dir, corpus_dir)]
   loaded = loading.load(model_dir, corpus_dir, INDEX_DIR.value)
   return loading.answerers_of(loaded, choices(), sparse_weights)

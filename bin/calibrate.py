@@ -18,9 +18,9 @@ from . import question_flags
 
 from absl import flags
 
-from realm_tf.qa import calibrating
 from realm_tf.qa import calibration
 from realm_tf.qa import loading
+from realm_tf.qa import refusing
 from realm_tf.run import outputs
 
 _EXAMPLES = flags.DEFINE_string(
@@ -41,11 +41,11 @@ def main(_):
   (answerer,) = answer_flags.load([flags.FLAGS.sparse_weight])
   loading.require_reader(answerer.reader, model_dir)
   answers = answerer.answer([each.question for each in questions], 1)
-  found = calibrating.fit(answers, questions)
+  found = refusing.fit(answers, questions)
   setting = loading.setting_of(answer_flags.choices(), answerer.finetuning)
   calibration.write(found, setting, model_dir)
   if _EXAMPLES.value:
-    likeliest = calibrating.likeliest(answers, questions, found)
+    likeliest = refusing.likeliest(answers, questions, found)
     examples = {'questions': likeliest, 'masked': []}
     outputs.write_text(_EXAMPLES.value, json.dumps(examples, indent=1))
   print(json.dumps(found._asdict()))

@@ -5,12 +5,12 @@ r"""Measures a model or BM25 on questions, masked sentences, or both.
 
 Writes metrics.json (percent) and predictions.jsonl; a model without a reader
 gets only recall. With --retriever=bm25 the model reads BM25's blocks; with
---retriever=none a model of bin.train_closed_book reads none. --compare also
-writes the questions that only one of two runs answers. Several --questions and
---sparse_weight each get a folder, as OUTPUT_DIR/sparse_0.5/test. Above the
-folders, metrics.json tells of all --questions together how well `probability`
-separates right answers from wrong ones and from questions with `is_impossible`;
-risk_coverage.jsonl is its curve.
+--retriever=none a model of bin.train_closed_book reads none. Several
+--questions and --sparse_weight each get a folder, OUTPUT_DIR/sparse_0.5/test.
+Above the folders, metrics.json tells of all --questions together how well
+`probability` separates right answers from wrong ones and from questions with
+`is_impossible`; risk_coverage.jsonl is its curve. bin.results_table compares
+systems.
 """
 
 import json
@@ -27,11 +27,9 @@ from absl import flags
 
 from realm_tf.config import names
 from realm_tf.data import article_lookup
-from realm_tf.qa import comparison
 from realm_tf.qa import open_qa
 from realm_tf.qa import rankings
 from realm_tf.qa import summary
-from realm_tf.qa import system_size
 from realm_tf.run import outputs
 
 _OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
@@ -39,9 +37,6 @@ _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Values of k for recall@k, in blocks.'
 )
 _RETRIEVER = corpus_flags.define_retriever(names.NOTHING)
-_COMPARE = path_flags.existing(
-  'compare', '--output_dir of another run on the same questions.'
-)
 _QRELS = path_flags.existing(
   'qrels', 'TREC or BEIR judgements of articles: R@k, MRR@10 and nDCG@10.'
 )
@@ -50,12 +45,10 @@ _TREC_RUN = flags.DEFINE_string(
 )
 answer_flags.define_searches()
 launcher.check_flags(
-  lambda questions, sparse_weight, compare, qrels, trec_run: (
-    len(questions or []) == len(sparse_weight) == 1
-    or not (compare or qrels or trec_run)
+  lambda questions, sparse_weight, qrels, trec_run: (
+    len(questions or []) == len(sparse_weight) == 1 or not (qrels or trec_run)
   ),
-  '--compare, --qrels and --trec_run need one --questions and one '
-  '--sparse_weight.',
+  '--qrels and --trec_run need one --questions and one --sparse_weight.',
 )
 launcher.check_flags(
   lambda questions, queries_dir: questions or queries_dir,
@@ -78,16 +71,6 @@ def _questions(table):
   return asked
 
 
-def _measure_questions(system, questions, recall_at, articles, output_dir):
-  other = _COMPARE.value and comparison.Other(_COMPARE.value, questions)
-  metrics = system.run(questions, recall_at, output_dir, other, articles)
-  if metrics['categories']:
-    print(summary.category_table(metrics['categories']))
-  if other:
-    print(comparison.as_text(metrics['comparison']))
-  return metrics
-
-
 def main(_):
   outputs.check_directory(_OUTPUT_DIR.value)
   qrels, trec_run = _QRELS.value, _TREC_RUN.value
@@ -102,7 +85,7 @@ def main(_):
     (questions,) = asked.values()
     articles = rankings.Articles(qrels, trec_run, questions, table, recall_at)
   systems = open_qa.systems(_RETRIEVER.value, table, answerers, seed)
-  size = asked and system_size.measure(
+  size = asked and open_qa.costs(
     _RETRIEVER.value,
     corpus_flags.CORPUS_DIR.value,
     model_dir=answer_flags.MODEL_DIR.value,
@@ -126,10 +109,10 @@ def main(_):
       output_dir = os.path.join(_OUTPUT_DIR.value, *folders)
       metrics = dict(sentences)
       if questions:
-        metrics |= _measure_questions(
-          system, questions, recall_at, articles, output_dir
-        )
+        metrics |= system.run(questions, recall_at, output_dir, articles)
         metrics |= size
+        if metrics['categories']:
+          print(summary.category_table(metrics['categories']))
       print(json.dumps(open_qa.write_metrics(metrics, output_dir)))
       if 'answered' in metrics:
         evaluated[name] = output_dir

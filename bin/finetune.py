@@ -23,7 +23,6 @@ from . import training_flags
 from realm_tf.config import names
 from realm_tf.data import query_table
 from realm_tf.qa import loading
-from realm_tf.qa import validation
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retrievers
 from realm_tf.training import cloze_questions
@@ -62,7 +61,7 @@ def _validator(inputs, retriever):
   if _DEV_QUESTIONS.value is None:
     return None
   questions = question_flags.read(_DEV_QUESTIONS.value)
-  return validation.Validator(
+  return loading.Validator(
     questions[:_NUM_JUDGED],
     inputs.table,
     inputs.tokenizer,

@@ -19,7 +19,7 @@ from . import path_flags
 from absl import flags
 
 from realm_tf import errors
-from realm_tf.exchange import hugging_face_model
+from realm_tf.exchange import hugging_face
 from realm_tf.exchange import imported as imported_lib
 from realm_tf.exchange import model_writing
 from realm_tf.exchange import tf1_checkpoint
@@ -46,7 +46,7 @@ _NUM_WORKERS = flags.DEFINE_integer(
 
 
 def _load():
-  importers = {'hf': hugging_face_model.load, 'tf1': tf1_checkpoint.load}
+  importers = {'hf': hugging_face.load, 'tf1': tf1_checkpoint.load}
   kind, _, path = _SOURCE.value.partition(':')
   if kind not in importers or not path:
     raise errors.UserError(

@@ -19,7 +19,6 @@ from . import question_flags
 
 from absl import flags
 
-from realm_tf.qa import comparison
 from realm_tf.qa import summary
 from realm_tf.run import outputs
 
@@ -48,7 +47,7 @@ def main(_):
     for name in names.split(','):
       label, _, path = name.rpartition('=')
       eval_dirs[label or path] = os.path.join(_RUN_DIR.value, 'eval', path)
-    rows = comparison.systems(eval_dirs, questions, _WITH_COSTS.value)
+    rows = summary.systems(eval_dirs, questions, _WITH_COSTS.value)
     tables.append(rows)
     print(f'{summary.table(rows)}\n')
   path = _OUTPUT.value or os.path.join(_RUN_DIR.value, 'results.json')

@@ -51,7 +51,7 @@ def measure(
   config = config_flags.config()
   if lengths:
     config = dataclasses.replace(config, lengths=lengths)
-  return masked_sentences.measure_directory(
+  return masked_sentences.span_recall(
     QUERIES_DIR.value,
     table,
     corpus_flags.tokenizer(),

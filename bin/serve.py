@@ -16,7 +16,7 @@ from . import path_flags
 from absl import flags
 
 from realm_tf.data import block_table
-from realm_tf.qa import masked_sentence
+from realm_tf.qa import masked_sentences
 from realm_tf.serving import changes
 from realm_tf.serving import corpus_watch
 from realm_tf.serving import http_server
@@ -77,7 +77,7 @@ def main(_):
   listener = http_server.listen(_HOST.value, _PORT.value)
   completer = None
   if _PRETRAINED_DIR.value:
-    completer = masked_sentence.load(_PRETRAINED_DIR.value, corpus_dir)
+    completer = masked_sentences.load(_PRETRAINED_DIR.value, corpus_dir)
   live = served_model.live(
     answer_flags.MODEL_DIR.value,
     corpus_dir,

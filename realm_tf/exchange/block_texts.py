@@ -1,19 +1,47 @@
 """blocks.tfr or block_records.npy of a release -> blocks, in their order.
 
 A block's id is its row in block_emb: no block is cut, joined or left out.
+
+A .npy file of Python objects is a pickle: a program that may call any function.
+The reader here follows the few instructions that NumPy writes for an array of
+bytes objects. It looks up and calls nothing, and refuses all other
+instructions.
 """
 
+import array
 from collections.abc import Iterator
 import os
-from typing import Optional
+import pickletools
+from typing import Any, BinaryIO
 
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf.corpus import sources
-from realm_tf.exchange import object_array
+from realm_tf.data import npy_files
 
 _TITLES = 'titles.tfr'
+_TEXTS = ('SHORT_BINBYTES', 'BINBYTES', 'BINBYTES8')
+_NOTES = ('MEMOIZE', 'BINPUT', 'LONG_BINPUT')
+_RECALLS = ('BINGET', 'LONG_BINGET')
+_WORD = ('GLOBAL', 'BINUNICODE', 'SHORT_BINUNICODE')
+_WORDS = frozenset(
+  'numpy.core.multiarray numpy._core.multiarray _reconstruct numpy ndarray '
+  'dtype O8 |'.split()
+)
+# Allowed instructions before, inside and after the list of texts.
+_BEFORE = frozenset(
+  'PROTO FRAME MARK STACK_GLOBAL SHORT_BINBYTES TUPLE TUPLE1 TUPLE2 TUPLE3 '
+  'BINGET REDUCE BUILD BININT BININT1 BININT2 LONG1 NONE NEWTRUE '
+  'NEWFALSE'.split()
+)
+_INSIDE = frozenset(['FRAME', 'MARK', 'APPEND', 'APPENDS'])
+_AFTER = frozenset(['BUILD', 'STOP'])
+# A pickle stores a repeated object once. Repeated texts may take 4 times the
+# file's bytes, or 64 MiB, so that a small file cannot fill the memory.
+_MOST_REPEATED = 4
+_ALWAYS_REPEATED_BYTES = 64 << 20
 
 
 def read(path: str) -> Iterator[sources.Article]:
@@ -28,30 +56,26 @@ def read(path: str) -> Iterator[sources.Article]:
       f'--blocks must name the texts of the blocks. Found no file {path}.'
     )
   titles_file = os.path.join(os.path.dirname(path), _TITLES)
-  titles = _records(titles_file) if tf.io.gfile.exists(titles_file) else None
-  texts = (
-    object_array.read_texts(path) if path.endswith('.npy') else _records(path)
-  )
-  article_id, last, row = '', None, -1
-  for row, text in enumerate(texts):
-    title = _title(titles, titles_file, row)
+  has_titles = tf.io.gfile.exists(titles_file)
+  titles = _records(titles_file) if has_titles else iter([])
+  texts = read_array(path) if path.endswith('.npy') else _records(path)
+  article_id, last, number = '', None, 0
+  for number, text in enumerate(texts, 1):
+    title = next(titles, None)
+    if has_titles and title is None:
+      raise _other_number(titles_file, str(number - 1))
     if not title or title != last:
-      article_id, last = str(row), title
-    yield sources.Article(title, text.decode('utf-8', 'replace'), article_id)
-  if titles is not None and next(titles, None) is not None:
-    raise _other_number(titles_file, f'more than {row + 1}')
+      article_id, last = str(number - 1), title
+    yield sources.Article(
+      (title or b'').decode('utf-8', 'replace'),
+      text.decode('utf-8', 'replace'),
+      article_id,
+    )
+  if next(titles, None) is not None:
+    raise _other_number(titles_file, f'more than {number}')
 
 
-def _title(titles: Optional[Iterator[bytes]], path: str, row: int) -> str:
-  if titles is None:
-    return ''
-  title = next(titles, None)
-  if title is None:
-    raise _other_number(path, row)
-  return title.decode('utf-8', 'replace')
-
-
-def _other_number(path: str, count: int | str) -> errors.UserError:
+def _other_number(path: str, count: str) -> errors.UserError:
   return errors.UserError(
     f'{path} must have one title for each block. Found {count}. Copy it again, '
     'or move it away.'
@@ -66,3 +90,86 @@ def _records(path: str) -> Iterator[bytes]:
       f'{path} must be a whole TFRecord file of texts. Found: {error.message}. '
       'Copy it again.'
     ) from error
+
+
+class _Refused(ValueError):
+  """The file is not an array of bytes objects."""
+
+
+def read_array(path: str) -> Iterator[bytes]:
+  """Yields the items of a .npy file of bytes objects.
+
+  For other content, UserError is raised, which may come after some texts.
+  """
+  input_files.check(path)
+  size = tf.io.gfile.stat(path).length
+  count = 0
+  with tf.io.gfile.GFile(path, 'rb') as file:
+    try:
+      dtype, shape, _ = npy_files.read_header(file)
+      # The shortest text is a repetition of 2 bytes.
+      if dtype.kind != 'O' or len(shape) != 1 or 2 * shape[0] > size:
+        raise _Refused(f'shape {shape} and type {dtype.str} in {size} bytes')
+      for text in _items(
+        file, max(_MOST_REPEATED * size, _ALWAYS_REPEATED_BYTES)
+      ):
+        count += 1
+        if count > shape[0]:
+          raise _Refused(f'more texts than the {shape[0]} of its shape')
+        yield text
+      if count != shape[0]:
+        raise _Refused(f'{count} texts and shape {shape}')
+    except (ValueError, MemoryError, OverflowError, tf.errors.OpError) as error:
+      raise errors.UserError(
+        f'{path} must be an array of texts, written by NumPy. Found: {error}. '
+        'The file is a pickle, which is read but never run. Give the '
+        "release's blocks.tfr as --blocks instead."
+      ) from error
+
+
+def _items(file: BinaryIO, left_to_repeat: int) -> Iterator[bytes]:
+  """Yields the texts of the list."""
+  # Memorized texts are positions in the file, -1 for other objects: there are
+  # millions of texts.
+  notes = array.array('q')
+  allowed, last = _BEFORE, -1
+  instructions: Iterator[Any] = pickletools.genops(file)
+  for opcode, argument, position in instructions:
+    name = opcode.name
+    if name in _TEXTS and allowed is _INSIDE:
+      last = position or 0
+      yield argument
+    elif name in _NOTES:
+      index = len(notes) if name == 'MEMOIZE' else argument
+      if index > len(notes):
+        raise _Refused('a note that skips others')
+      if index == len(notes):
+        notes.append(last)
+      notes[index] = last
+    elif name in _RECALLS and allowed is _INSIDE:
+      text = _text_at(file, notes, argument)
+      left_to_repeat -= len(text)
+      if left_to_repeat < 0:
+        raise _Refused('texts that unfold to many times the file')
+      yield text
+    elif name == 'EMPTY_LIST' and allowed is _BEFORE:
+      allowed = _INSIDE
+    elif name == 'TUPLE' and allowed is _INSIDE:
+      allowed, last = _AFTER, -1
+    elif allowed is _BEFORE and name in _WORD:
+      if not _WORDS.issuperset(argument.split(' ')):
+        raise _Refused(f'the name {argument[:80]}')
+    elif name not in allowed:
+      raise _Refused(f'the instruction {name}')
+
+
+def _text_at(file: BinaryIO, notes: array.array, index: int) -> bytes:
+  """Returns a memorized text, and restores the file's position."""
+  position = notes[index] if index < len(notes) else -1
+  if position < 0:
+    raise _Refused('a repetition of something that is no text')
+  after = file.tell()
+  file.seek(position)
+  instruction: Any = next(pickletools.genops(file))
+  file.seek(after)
+  return instruction[1]

@@ -2,26 +2,63 @@
 
   string [B] -> wordpieces -> f(x,z) of all blocks -> K blocks -> spans -> text
 
-The graph gives the answers of `answering.answerer` without Python. It tokenizes
+The graph gives the answers of `qa.answerer` without Python. It tokenizes
 the K blocks for each question, which costs far less than reading them, and
 gives the offsets of wordpieces.
 """
 
 from collections.abc import Callable
 import dataclasses
-from typing import Optional
+from typing import NamedTuple, Optional
 
+import numpy as np
 import tensorflow as tf
+import tensorflow.experimental.numpy as tnp
 
 from realm_tf import config as config_lib
+from realm_tf.data import block_table
 from realm_tf.data import joining
-from realm_tf.exchange import graph_evidence
+from realm_tf.data import null_block
 from realm_tf.model import exclusion
 from realm_tf.model import realm_model
 from realm_tf.model import span_reader
+from realm_tf.qa import answer_choice
 from realm_tf.qa import calibration as calibration_lib
 from realm_tf.text import string_tensors
 from realm_tf.text import wordpiece
+
+_CHUNK_BLOCKS = 1 << 14  # Python strings in memory at a time.
+
+
+class GraphBlocks(tf.Module):
+  """Looks up the N blocks of a corpus inside a graph."""
+
+  def __init__(self, table: block_table.BlockTable):
+    super().__init__(name='blocks')
+    rows = table.article_rows
+    first_blocks = np.searchsorted(rows, np.arange(rows[-1] + 1))
+    self._texts = _strings(table.texts, range(table.num_blocks), 'texts')
+    self._titles = _strings(table.titles, first_blocks, 'titles')
+    self._article_rows = tf.Variable(
+      rows, dtype=tf.int32, trainable=False, name='article_rows'
+    )
+
+  def texts(self, block_ids: tf.Tensor) -> tf.Tensor:
+    """Returns the texts of blocks, in the shape of `block_ids`."""
+    return tf.gather(self._texts, block_ids)
+
+  def titles(self, block_ids: tf.Tensor) -> tf.Tensor:
+    """Returns the titles of blocks, in the shape of `block_ids`."""
+    return tf.gather(self._titles, tf.gather(self._article_rows, block_ids))
+
+
+def _strings(read, ids, name):
+  """Reads strings in chunks into one variable, string [n]."""
+  parts = []
+  for start in range(0, len(ids), _CHUNK_BLOCKS):
+    texts = read(ids[start : start + _CHUNK_BLOCKS])
+    parts.append(tf.constant([t.encode('utf-8', 'replace') for t in texts]))
+  return tf.Variable(tf.concat(parts, axis=0), trainable=False, name=name)
 
 
 def num_searched(
@@ -44,7 +81,7 @@ class GraphAnswerer:
   """
 
   tokenizer: wordpiece.WordpieceTokenizer
-  blocks: graph_evidence.GraphBlocks
+  blocks: GraphBlocks
   num_blocks: int
   embedder: realm_model.RealmModel
   reader: realm_model.RealmModel
@@ -73,8 +110,15 @@ class GraphAnswerer:
     ids = string_tensors.token_ids(
       self.tokenizer, questions, self.lengths.searched_tokens
     )
+    queries = self.embedder.embed_queries(
+      trim(
+        joining.pack_longest(
+          ids, None, *self.tokenizer.special_ids, self.lengths.query_tokens
+        )
+      )
+    )
     block_ids, scores = self.search(
-      self._embed(ids), num_searched(self.finetuning, self.num_blocks)
+      queries, num_searched(self.finetuning, self.num_blocks)
     )
     ids = ids[:, : self.lengths.question_tokens]
     read_ids = block_ids[:, : self.num_read]
@@ -83,24 +127,14 @@ class GraphAnswerer:
     )
     tokens = string_tensors.tokenize(self.tokenizer, tf.reshape(texts, [-1]))
     read = self._read(ids, read_ids, tokens.ids, scores)
-    evidence = graph_evidence.find(
-      texts, tokens, read, self.finetuning.answer_by
-    )
+    evidence = find(texts, tokens, read, self.finetuning.answer_by)
     titles = self.blocks.titles(tf.maximum(read_ids, 0))
     return {
-      **graph_evidence.summary(
-        evidence, scores, self.calibration, self.threshold
-      ),
-      **graph_evidence.of_blocks(evidence, scores, read_ids),
+      **summary(evidence, scores, self.calibration, self.threshold),
+      **of_blocks(evidence, scores, read_ids),
       'titles': evidence.of_blocks(titles, ''),
       'texts': evidence.of_blocks(texts, ''),
     }
-
-  def _embed(self, question_ids):
-    tokens = joining.pack_longest(
-      question_ids, None, *self.tokenizer.special_ids, self.lengths.query_tokens
-    )
-    return self.embedder.embed_queries(trim(tokens))
 
   def _read(self, question_ids, read_ids, body_ids, scores):
     """Returns `span_reader.Scores` plus retrieval scores."""
@@ -138,3 +172,152 @@ def trim(tokens: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
   used = tf.reduce_sum(tokens['input_mask'], axis=-1)
   length = tf.maximum(tf.reduce_max(used), 2)  # 2 for an empty batch.
   return {name: value[..., :length] for name, value in tokens.items()}
+
+
+class Evidence(NamedTuple):
+  """The best spans of each block, and the choice to show.
+
+  Attributes:
+    spans: The best S of each block.
+    choice: The spans to show, in order.
+    starts: First character of each span in the block's text, int32 [B, K, S].
+    ends: First character after each span, int32 [B, K, S].
+    texts: Text of each span, string [B, K, S].
+  """
+
+  spans: answer_choice.Spans
+  choice: answer_choice.Choice
+  starts: tf.Tensor
+  ends: tf.Tensor
+  texts: tf.Tensor
+
+  def of_blocks(self, values: tf.Tensor, nothing) -> tf.Tensor:
+    """Returns `values` of the shown blocks, or `nothing`, [B, K]."""
+    shown = tf.gather(values, self.choice.columns, batch_dims=1)
+    return tf.where(self.choice.exists, shown, nothing)
+
+  def of_spans(self, values: tf.Tensor, nothing) -> tf.Tensor:
+    """Returns `values`, [B, K, S], of the shown spans, or `nothing`, [B, K]."""
+    rows = tf.gather(values, self.choice.columns, batch_dims=1)
+    shown = tf.gather(rows, self.choice.places, batch_dims=2)
+    return tf.where(self.choice.exists, shown, nothing)
+
+
+def find(
+  texts: tf.Tensor,
+  tokens: string_tensors.Tokens,
+  scores: span_reader.Scores,
+  answer_by: str,
+) -> Evidence:
+  """Finds the answer.
+
+  Args:
+    texts: Texts of the blocks, string [B, K].
+    tokens: Wordpieces of the B * K texts.
+    scores: Sums of span and retrieval scores.
+  """
+  spans = best_spans(*scores)
+  starts, ends, cut = _cut(texts, tokens, spans)
+  choice = answer_choice.choose(spans.scores, _keys(cut), answer_by, tnp)
+  return Evidence(spans, choice, starts, ends, cut)
+
+
+def best_spans(scores: tf.Tensor, null: tf.Tensor) -> answer_choice.Spans:
+  """Does `answer_choice.best_spans` in a graph, always with S = NUM_SPANS."""
+  num_read, width = scores.shape[1], scores.shape[3]
+  shape = tf.shape(scores)
+  flat = tf.reshape(scores, [shape[0], num_read, shape[2] * width])
+  flat = tf.where(exclusion.exists(flat), flat, answer_choice.NOTHING)
+  number = answer_choice.NUM_SPANS
+  flat = tf.pad(
+    flat, [[0, 0], [0, 0], [0, number]], constant_values=answer_choice.NOTHING
+  )
+  values, places = tf.math.top_k(flat, number)
+  firsts = places // width
+  null = tf.where(exclusion.exists(null), null, answer_choice.NOTHING)
+  return answer_choice.Spans(
+    firsts,
+    firsts + places % width,
+    values,
+    answer_choice.log_sum_exp(flat, tnp),
+    null,
+  )
+
+
+def summary(
+  evidence: Evidence,
+  scores: tf.Tensor,
+  calibration: Optional[calibration_lib.Calibration],
+  threshold: float,
+) -> dict[str, tf.Tensor]:
+  """Returns the fields of `answer.Answer` without evidence, [B] each.
+
+  `scores` are f(x,z) of all found blocks, also of unread ones, float32 [B, k].
+  """
+  choice = evidence.choice
+  covered = evidence.of_blocks(answer_choice.softmax(scores, tnp), 0.0)
+  answered = choice.exists[:, 0]
+  unread = 1.0 - tf.reduce_sum(covered, axis=-1)
+  signals = calibration_lib.signals(choice, evidence.spans, unread, tnp)
+  right = calibration_lib.probability(signals, calibration, tnp)
+  right = tf.where(answered, right, 0.0)
+  return {
+    'answers': evidence.of_spans(evidence.texts, '')[:, 0],
+    'scores': tf.where(answered, choice.scores, exclusion.NO_SCORE),
+    'probabilities': right,
+    'null_probabilities': tf.where(answered, tf.maximum(unread, 0.0), 1.0),
+    'is_refused': right < threshold,
+  }
+
+
+def of_blocks(
+  evidence: Evidence, scores: tf.Tensor, read_ids: tf.Tensor
+) -> dict[str, tf.Tensor]:
+  """Returns the fields of `answer.Evidence` but titles and texts, [B, K] each.
+
+  `scores` are f(x,z) of all found blocks; `read_ids` are int32 [B, K].
+  """
+  probabilities = answer_choice.softmax(scores[:, : read_ids.shape[1]], tnp)
+  return {
+    'block_ids': evidence.of_blocks(read_ids, null_block.ID),
+    'starts': evidence.of_spans(evidence.starts, 0),
+    'ends': evidence.of_spans(evidence.ends, 0),
+    'evidence_answers': evidence.of_spans(evidence.texts, ''),
+    'evidence_scores': evidence.of_spans(
+      evidence.spans.scores, exclusion.NO_SCORE
+    ),
+    'retrieval_probabilities': evidence.of_blocks(probabilities, 0.0),
+  }
+
+
+def _cut(texts, tokens, spans):
+  """Returns the spans' first characters, ends and texts, [B, K, S]."""
+  shape = tf.shape(spans.firsts)
+  number = shape[2]
+  rows = tf.repeat(tf.range(shape[0] * shape[1]), number)  # [B * K * S]
+  texts = tf.gather(tf.reshape(texts, [-1]), rows)
+  exists = tf.reshape(spans.scores, [-1]) > -float('inf')
+  row_starts = tf.gather(tokens.ids.row_starts(), rows)
+
+  def place(offsets, pieces):
+    pieces = row_starts + tf.cast(tf.reshape(pieces, [-1]), tf.int64)
+    pieces = tf.where(exists, pieces, 0)
+    # One element more, in case there is no wordpiece.
+    values = tf.concat([offsets.values, [0]], axis=0)
+    places = tf.where(exists, tf.gather(values, pieces), 0)
+    return string_tensors.characters(texts, places)
+
+  starts = place(tokens.starts, spans.firsts)
+  last_starts = place(tokens.starts, spans.lasts)
+  # Of the pieces of an expanded character, only the last one has a width.
+  ends = tf.maximum(place(tokens.ends, spans.lasts), last_starts + 1)
+  ends = tf.where(exists, ends, 0)
+  cut = tf.strings.substr(texts, starts, ends - starts, unit='UTF8_CHAR')
+  return tuple(tf.reshape(values, shape) for values in (starts, ends, cut))
+
+
+def _keys(texts):
+  """Returns integers that are equal where `answer_choice.key` is equal."""
+  keys = string_tensors.normalize_answers(texts)
+  keys = tf.reshape(tf.where(keys == '', texts, keys), [-1])
+  return tf.reshape(tf.unique(keys).idx, tf.shape(texts))

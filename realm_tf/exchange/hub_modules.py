@@ -23,16 +23,16 @@ from realm_tf.run import layout
 from realm_tf.text import string_tensors
 from realm_tf.text import wordpiece
 
-TEXTS = tf.TensorSpec([None], tf.string)
-IDS = tf.TensorSpec([None, None], tf.int32)
-PACKED = dict.fromkeys(joining.NAMES, IDS)
+_TEXTS = tf.TensorSpec([None], tf.string)
+_IDS = tf.TensorSpec([None, None], tf.int32)
+_PACKED = dict.fromkeys(joining.NAMES, _IDS)
 # Names of packed wordpieces in the authors' modules.
 _RELEASED_NAMES = ('input_ids', 'input_mask', 'segment_ids')
-RELEASED = dict.fromkeys(_RELEASED_NAMES, IDS)
-Tokens = dict[str, tf.Tensor]
-_BLOCKS = {'titles': TEXTS, 'texts': TEXTS}
-_PAIRS = {'queries': TEXTS, 'texts': TEXTS}
-_POSITIONS = {'mlm_positions': IDS}
+_RELEASED = dict.fromkeys(_RELEASED_NAMES, _IDS)
+_BLOCKS = {'titles': _TEXTS, 'texts': _TEXTS}
+_PAIRS = {'queries': _TEXTS, 'texts': _TEXTS}
+_POSITIONS = {'mlm_positions': _IDS}
+_Tokens = dict[str, tf.Tensor]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,8 @@ class Module:
     trainable: Variables that fine-tuning trains.
     encode: Function of inputs and `training`.
     inputs: tf.TensorSpecs of each form of input.
-    signatures: Functions by name; `serving_default` takes strings.
+    signatures: tf.TensorSpecs by name, in which packed wordpieces have the
+      authors' names; `serving_default` takes strings.
   """
 
   variables: Sequence[tf.Variable]
@@ -72,28 +73,29 @@ class Module:
     for spec in self.inputs:
       for training in (True, False):
         call.get_concrete_function(spec, training=training)
-    tf.saved_model.save(trackable, path, dict(self.signatures))
+    tf.saved_model.save(
+      trackable,
+      path,
+      {name: self._signature(spec) for name, spec in self.signatures.items()},
+    )
 
+  def _signature(self, spec: Any) -> Any:
+    """Returns a function of named tensors; a single tensor is 'texts'."""
+    specs = spec if isinstance(spec, Mapping) else {'texts': spec}
+    ours = dict(zip(_RELEASED_NAMES, joining.NAMES, strict=True))
 
-def signature(function: Callable[[Any], Any], spec: Any) -> Any:
-  """Returns `function` with named tensors as arguments.
+    def serve(*values: tf.Tensor) -> _Tokens:
+      given = {ours.get(n, n): value for n, value in zip(specs, values)}
+      outputs = self.encode(given if specs is spec else values[0], False)
+      return outputs if isinstance(outputs, dict) else {'default': outputs}
 
-  A dict of tensors becomes an argument per name; a single tensor is 'texts'.
-  """
-  if not isinstance(spec, Mapping):
-    named = tf.TensorSpec(spec.shape, spec.dtype, 'texts')
-    return tf.function(function, input_signature=[named])
-  names = list(spec)
-  named = [tf.TensorSpec(spec[n].shape, spec[n].dtype, n) for n in names]
-  return tf.function(
-    lambda *values: function(dict(zip(names, values))), input_signature=named
-  )
-
-
-def renamed(tokens: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-  """Renames packed wordpieces from the authors' names to ours."""
-  names = dict(zip(_RELEASED_NAMES, joining.NAMES, strict=True))
-  return {names.get(name, name): value for name, value in tokens.items()}
+    return tf.function(
+      serve,
+      input_signature=[
+        tf.TensorSpec(each.shape, each.dtype, name)
+        for name, each in specs.items()
+      ],
+    )
 
 
 def export(model_dir: str, output_dir: str) -> list[str]:
@@ -108,106 +110,64 @@ def export(model_dir: str, output_dir: str) -> list[str]:
       '--model_dir must hold an embedder or a reader. Found neither in '
       f'{opened.params.path}. Train or import one.'
     )
-  paths = []
-  for name, module in _modules(opened).items():
-    path = os.path.join(output_dir, name)
-    module.write(path, opened.tokenizer, layout.vocab_file(model_dir))
-    paths.append(path)
-  return paths
-
-
-def _modules(opened: model_files.OpenModel) -> dict[str, Module]:
   modules = {}
   if realm_model.EMBEDDER in opened.parts:
     modules['query_embedder'] = query_embedder(opened)
     modules['block_embedder'] = block_embedder(opened)
-  has_masked_lm = realm_model.MASKED_LM in opened.parts
-  if has_masked_lm or realm_model.SPAN in opened.parts:
-    modules['knowledge_encoder'] = knowledge_encoder(opened, has_masked_lm)
-  return modules
+  if {realm_model.MASKED_LM, realm_model.SPAN} & {*opened.parts}:
+    modules['knowledge_encoder'] = knowledge_encoder(opened)
+  paths = []
+  for name, module in modules.items():
+    paths.append(os.path.join(output_dir, name))
+    module.write(paths[-1], opened.tokenizer, layout.vocab_file(model_dir))
+  return paths
 
 
 def query_embedder(source: model_files.OpenModel) -> Module:
   """Returns Embed_input: string [B] or packed -> float32 [B, D]."""
-  length = source.config.lengths.query_tokens
+  length, model = source.config.lengths.query_tokens, source.model
+  cls_id, sep_id = source.tokenizer.special_ids
 
-  def pack(texts):
+  def pack(texts: tf.Tensor) -> _Tokens:
     ids = _ids(source, texts, length - 2)
-    return joining.pack(ids, None, *source.tokenizer.special_ids, length)
+    return joining.pack(ids, None, cls_id, sep_id, length)
 
   # With this scale, f(x,z) is the inner product with a block's embedding.
-  scale = float(source.model.score_scale)
-  prompted = source.model.with_query_prompt
-  embedder = source.model.query_embedder
-  encode = _embedding(embedder, pack, prompted, scale)
-  return _embedder(embedder, encode, TEXTS)
+  scale = float(model.score_scale)
+  return _embedder(
+    model.query_embedder, _TEXTS, pack, model.with_query_prompt, scale
+  )
 
 
 def block_embedder(source: model_files.OpenModel) -> Module:
   """Returns Embed_doc: {'titles', 'texts'} or packed -> float32 [B, D]."""
-  lengths = source.config.lengths
+  lengths, model = source.config.lengths, source.model
+  cls_id, sep_id = source.tokenizer.special_ids
 
-  def pack(inputs):
+  def pack(inputs: _Tokens) -> _Tokens:
     return joining.pack(
       _ids(source, inputs['titles'], lengths.title_tokens),
       _ids(source, inputs['texts'], lengths.block_tokens),
-      *source.tokenizer.special_ids,
+      cls_id,
+      sep_id,
       lengths.block_tokens,
     )
 
-  prompted = source.model.with_block_prompt
-  embedder = source.model.block_embedder
-  encode = _embedding(embedder, pack, prompted, 1.0)
-  return _embedder(embedder, encode, _BLOCKS)
-
-
-def knowledge_encoder(
-  source: model_files.OpenModel, has_masked_lm: bool
-) -> Module:
-  """Returns BERT of join(x, z): {'queries', 'texts'} string [B], or packed.
-
-  Outputs are 'sequence_output' [B, L, H], 'pooled_output' [B, H] and, with a
-  masked-LM head, 'mlm_logits' [B, M, V] at 'mlm_positions', which in strings
-  are the positions of '[MASK]'. The model has the MASKED_LM or the SPAN part.
-  """
-  if has_masked_lm:
-    layer = source.model.knowledge_encoder
-    encode = _reading(source, layer.encoder, layer.masked_lm)
-  else:
-    layer = source.model.span_reader.encoder
-    encode = _reading(source, layer, None)
-  inputs, released = [_PAIRS, PACKED], RELEASED
-  signatures = {
-    'serving_default': signature(lambda texts: encode(texts, False), _PAIRS),
-    'tokens': signature(
-      lambda tokens: encode(renamed(tokens), False), released
-    ),
-  }
-  if has_masked_lm:
-    inputs.append({**PACKED, **_POSITIONS})
-    signatures['mlm'] = signature(
-      lambda tokens: encode(renamed(tokens), False), {**released, **_POSITIONS}
-    )
-  return Module(
-    layer.variables, layer.trainable_variables, encode, inputs, signatures
+  return _embedder(
+    model.block_embedder, _BLOCKS, pack, model.with_block_prompt, 1.0
   )
 
 
-def _ids(source, texts, length):
-  return string_tensors.token_ids(
-    source.tokenizer, string_tensors.valid(texts), length
-  )
-
-
-def _embedding(
+def _embedder(
   embedder: embedder_lib.Embedder,
-  pack: Callable[[Any], Tokens],
-  prompted: Callable[[Tokens], Tokens],
+  strings: Any,
+  pack: Callable[[Any], _Tokens],
+  prompted: Callable[[_Tokens], _Tokens],
   scale: float,
-) -> Callable[[Any, bool], tf.Tensor]:
-  """Returns a function from (inputs, training) to float32 [B, D]."""
+) -> Module:
+  """Returns a module of `strings`, their spec, or of packed wordpieces."""
 
-  def encode(inputs, training):
+  def encode(inputs: Any, training: bool) -> tf.Tensor:
     is_packed = isinstance(inputs, Mapping) and joining.NAMES[0] in inputs
     tokens = inputs if is_packed else graph_answerer.trim(pack(inputs))
     tokens = prompted({name: tokens[name] for name in joining.NAMES})
@@ -216,10 +176,6 @@ def _embedding(
       outputs, tokens['input_mask'], training
     )
 
-  return encode
-
-
-def _embedder(embedder, encode, strings) -> Module:
   # BERT always has a pooler, even if the head does not read it.
   reads_pooler = embedder.config.head == 'pooled'
   trainable = [
@@ -227,22 +183,34 @@ def _embedder(embedder, encode, strings) -> Module:
     for variable in embedder.trainable_variables
     if reads_pooler or '/pooler' not in variable.name
   ]
-  signatures = {
-    'serving_default': signature(
-      lambda inputs: {'default': encode(inputs, False)}, strings
-    ),
-    'projected': signature(
-      lambda tokens: {'default': encode(renamed(tokens), False)}, RELEASED
-    ),
-  }
-  inputs = [strings, PACKED]
-  return Module(embedder.variables, trainable, encode, inputs, signatures)
+  return Module(
+    embedder.variables,
+    trainable,
+    encode,
+    [strings, _PACKED],
+    {'serving_default': strings, 'projected': _RELEASED},
+  )
 
 
-def _reading(source, bert, masked_lm) -> Callable[[Tokens, bool], Tokens]:
-  """Returns a function from (inputs, training) to states and logits."""
+def knowledge_encoder(source: model_files.OpenModel) -> Module:
+  """Returns BERT of join(x, z): {'queries', 'texts'} string [B], or packed.
 
-  def encode(inputs, training):
+  Outputs are 'sequence_output' [B, L, H], 'pooled_output' [B, H] and, with a
+  masked-LM head, 'mlm_logits' [B, M, V] at 'mlm_positions', which in strings
+  are the positions of '[MASK]'. The model has the MASKED_LM or the SPAN part.
+  """
+  inputs = [_PAIRS, _PACKED]
+  signatures = {'serving_default': _PAIRS, 'tokens': _RELEASED}
+  if realm_model.MASKED_LM in source.parts:
+    layer = source.model.knowledge_encoder
+    bert, masked_lm = layer.encoder, layer.masked_lm
+    inputs.append({**_PACKED, **_POSITIONS})
+    signatures['mlm'] = {**_RELEASED, **_POSITIONS}
+  else:
+    layer = bert = source.model.span_reader.encoder
+    masked_lm = None
+
+  def encode(inputs: _Tokens, training: bool) -> _Tokens:
     is_packed = joining.NAMES[0] in inputs
     tokens = inputs if is_packed else _joined(source, inputs)
     states = bert({n: tokens[n] for n in joining.NAMES}, training=training)
@@ -254,10 +222,12 @@ def _reading(source, bert, masked_lm) -> Callable[[Tokens, bool], Tokens]:
       outputs['mlm_logits'] = masked_lm(states['sequence_output'], positions)
     return outputs
 
-  return encode
+  return Module(
+    layer.variables, layer.trainable_variables, encode, inputs, signatures
+  )
 
 
-def _joined(source: model_files.OpenModel, inputs: Tokens) -> Tokens:
+def _joined(source: model_files.OpenModel, inputs: _Tokens) -> _Tokens:
   """Packs {'queries', 'texts'} and finds the masked positions."""
   lengths = source.config.lengths
   queries = string_tensors.masked_token_ids(
@@ -275,3 +245,9 @@ def _joined(source: model_files.OpenModel, inputs: Tokens) -> Tokens:
   is_mask = ids == source.tokenizer.mask_id
   positions = tf.ragged.boolean_mask(places, is_mask).to_tensor()
   return {**tokens, 'mlm_positions': positions}
+
+
+def _ids(source: model_files.OpenModel, texts: Any, length: int) -> Any:
+  return string_tensors.token_ids(
+    source.tokenizer, string_tensors.valid(texts), length
+  )

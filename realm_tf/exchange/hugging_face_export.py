@@ -46,45 +46,45 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
   opened = model_files.open_model(model_dir)
   config, tokenizer = opened.config, opened.tokenizer
   arrays = opened.read_params()
-  model = config.model
+  model, embedder = config.model, config.model.embedder
   bert = model.reader_bert if tower == 'reader' else model.embedder_bert
-  theirs = _encoder(arrays, bert, tower, layout.params_file(opened.params.path))
-  tf.io.gfile.makedirs(output_dir)
-  weights.write_arrays(
-    theirs,
-    os.path.join(output_dir, 'model.safetensors'),
-    {'format': 'pt'},  # transformers requires it.
+  towers = (tower,) if tower == 'reader' else (tower, 'shared')
+  theirs = next(
+    filter(None, (hugging_face_names.invert(arrays, bert, t) for t in towers)),
+    None,
   )
-  _write_json(
-    os.path.join(output_dir, 'config.json'), _bert_config(bert, theirs)
-  )
+  if not theirs:
+    raise errors.UserError(
+      f'--model_dir must hold the encoder of --tower={tower}. Found none in '
+      f'{layout.params_file(opened.params.path)}. Choose another --tower.'
+    )
+  _write_module(output_dir, _bert_config(bert, theirs), theirs)
   tokenizer_files.write_hugging_face(
     output_dir, tokenizer.vocabulary, tokenizer.rules, bert.max_positions
   )
-  embedder = model.embedder
+  head = {n: v for n, v in arrays.items() if n.startswith(_HEADS[tower])}
   # The release's head has no counterpart among sentence-transformers' modules.
   if tower == 'reader' or embedder.head not in _POOLINGS:
-    return sorted(name for name in arrays if name.startswith(_HEADS[tower]))
-  projection = {
-    name.rpartition('/')[2]: value
-    for name, value in arrays.items()
-    if name.startswith(_HEADS[tower]) and '/projection/' in name
-  }
-  prompts = _prompts(embedder, tokenizer)
-  _write_head(
-    output_dir, model, projection, _max_length(config, tower), prompts
+    return sorted(head)
+  _write_head(output_dir, embedder, bert.hidden_size, head)
+  _write_json(
+    os.path.join(output_dir, 'sentence_bert_config.json'),
+    {'max_seq_length': _max_length(config, tower), 'do_lower_case': False},
+  )
+  prompts = {'query': embedder.query_prompt, 'document': embedder.block_prompt}
+  _write_json(
+    os.path.join(output_dir, 'config_sentence_transformers.json'),
+    {
+      'prompts': {
+        name: _text([tokenizer.vocabulary[int(part)] for part in ids.split()])
+        for name, ids in prompts.items()
+        if ids
+      },
+      'default_prompt_name': None,
+      'similarity_fn_name': 'cosine' if embedder.normalize else 'dot',
+    },
   )
   return []
-
-
-def _prompts(embedder, tokenizer) -> dict[str, str]:
-  """Returns the prompts as texts, by sentence-transformers' names."""
-  ids = {'query': embedder.query_prompt, 'document': embedder.block_prompt}
-  return {
-    name: _text([tokenizer.vocabulary[int(part)] for part in value.split()])
-    for name, value in ids.items()
-    if value
-  }
 
 
 def _text(pieces: Sequence[str]) -> str:
@@ -102,18 +102,6 @@ def _max_length(config: config_lib.ExperimentConfig, tower: str) -> int:
   }
   length = max(longest.values()) if embedder.shared_towers else longest[tower]
   return min(length, config.model.embedder_bert.max_positions)
-
-
-def _encoder(arrays, bert, tower, source):
-  """Returns the weights of the tower, or of the shared tower."""
-  for name in (tower, 'shared') if tower != 'reader' else (tower,):
-    theirs = hugging_face_names.invert(arrays, bert, name)
-    if theirs:
-      return theirs
-  raise errors.UserError(
-    f'--model_dir must hold the encoder of --tower={tower}. Found none '
-    f'in {source}. Choose another --tower.'
-  )
 
 
 def _bert_config(
@@ -142,95 +130,65 @@ def _bert_config(
 
 def _write_head(
   directory: str,
-  model: config_lib.ModelConfig,
-  projection: Mapping[str, np.ndarray],
-  max_length: int,
-  prompts: Mapping[str, str],
+  embedder: config_lib.EmbedderConfig,
+  hidden_size: int,
+  head: Mapping[str, np.ndarray],
 ) -> None:
-  """Writes the modules after the encoder, and their settings.
-
-  Args:
-    directory: Directory of the encoder.
-    projection: 'kernel' [in, out] and, if any, 'bias'; {} without projection.
-    max_length: Wordpieces of the longest text.
-    prompts: Prompts by sentence-transformers' names.
-  """
-  embedder = model.embedder
-  modules = _Modules(directory)
-  pooling = _pooling(embedder.head, model.embedder_bert.hidden_size)
-  modules.add('Pooling', pooling)
+  """Writes the modules after the encoder, and modules.json, their list."""
+  pooling: dict[str, Any] = {'word_embedding_dimension': hidden_size}
+  for mode in _MODES:
+    pooling[f'pooling_mode_{mode}'] = mode == _POOLINGS[embedder.head]
+  kinds = ['Transformer', 'Pooling']
+  _write_module(os.path.join(directory, '1_Pooling'), pooling)
+  projection = {
+    name.rpartition('/')[2]: value
+    for name, value in head.items()
+    if '/projection/' in name
+  }
   if projection:
-    path = modules.add('Dense', _dense(embedder, projection))
+    kinds.append('Dense')
+    in_features, out_features = projection['kernel'].shape
+    is_tanh = embedder.head != 'cls' and embedder.dense == 'tanh'
+    dense = {
+      'in_features': in_features,
+      'out_features': out_features,
+      'bias': 'bias' in projection,
+      'activation_function': _TANH if is_tanh else _IDENTITY,
+    }
     tensors = {'linear.weight': projection['kernel'].T}
     if 'bias' in projection:
       tensors['linear.bias'] = projection['bias']
-    weights.write_arrays(
-      tensors, os.path.join(path, 'model.safetensors'), {'format': 'pt'}
-    )
+    _write_module(os.path.join(directory, '2_Dense'), dense, tensors)
   if embedder.normalize:
-    modules.add('Normalize')
-  _write_json(os.path.join(directory, 'modules.json'), modules.entries)
-  _write_json(
-    os.path.join(directory, 'sentence_bert_config.json'),
-    {'max_seq_length': max_length, 'do_lower_case': False},
-  )
-  _write_json(
-    os.path.join(directory, 'config_sentence_transformers.json'),
+    kinds.append('Normalize')
+    name = f'{len(kinds) - 1}_Normalize'
+    tf.io.gfile.makedirs(os.path.join(directory, name))
+  modules = [
     {
-      'prompts': dict(prompts),
-      'default_prompt_name': None,
-      'similarity_fn_name': 'cosine' if embedder.normalize else 'dot',
-    },
-  )
+      'idx': number,
+      'name': str(number),
+      'path': f'{number}_{kind}' if number else '',
+      'type': f'sentence_transformers.models.{kind}',
+    }
+    for number, kind in enumerate(kinds)
+  ]
+  _write_json(os.path.join(directory, 'modules.json'), modules)
+
+
+def _write_module(
+  directory: str,
+  config: Mapping[str, Any],
+  tensors: Optional[Mapping[str, np.ndarray]] = None,
+) -> None:
+  """Writes config.json and, if any, model.safetensors into a directory."""
+  tf.io.gfile.makedirs(directory)
+  _write_json(os.path.join(directory, 'config.json'), config)
+  if tensors:
+    path = os.path.join(directory, 'model.safetensors')
+    weights.write_arrays(tensors, path, {'format': 'pt'})  # transformers' wish.
 
 
 def _write_json(path: str, value: Any) -> None:
   """Writes a value as indented JSON."""
   with tf.io.gfile.GFile(path, 'w') as file:
     file.write(json.dumps(value, indent=2, ensure_ascii=False) + '\n')
-
-
-class _Modules:
-  """The list in modules.json; the encoder is the first entry."""
-
-  def __init__(self, directory: str):
-    self._directory = directory
-    self.entries: list[dict[str, Any]] = []
-    self._append('Transformer', '')
-
-  def add(self, kind: str, config: Optional[dict[str, Any]] = None) -> str:
-    """Makes the directory of the next module; returns its path."""
-    name = f'{len(self.entries)}_{kind}'
-    path = os.path.join(self._directory, name)
-    tf.io.gfile.makedirs(path)
-    if config is not None:
-      _write_json(os.path.join(path, 'config.json'), config)
-    self._append(kind, name)
-    return path
-
-  def _append(self, kind, path):
-    number = len(self.entries)
-    self.entries.append(
-      {
-        'idx': number,
-        'name': str(number),
-        'path': path,
-        'type': f'sentence_transformers.models.{kind}',
-      }
-    )
-
-
-def _pooling(head, hidden_size):
-  switches = {f'pooling_mode_{m}': m == _POOLINGS[head] for m in _MODES}
-  return {'word_embedding_dimension': hidden_size, **switches}
-
-
-def _dense(embedder, projection):
-  in_features, out_features = projection['kernel'].shape
-  is_tanh = embedder.head != 'cls' and embedder.dense == 'tanh'
-  return {
-    'in_features': in_features,
-    'out_features': out_features,
-    'bias': 'bias' in projection,
-    'activation_function': _TANH if is_tanh else _IDENTITY,
-  }

@@ -115,7 +115,7 @@ def convert(
           absent.append(our_name)
         else:
           used.add(original)
-          ours[our_name] = _reshaped(
+          ours[our_name] = _reshape(
             theirs[original], original, our_name, config
           )
   # A missing head is no fault; an incomplete head is.
@@ -126,6 +126,17 @@ def convert(
     if name.partition('/')[0] in heads or '_bert/' in name
   ]
   return ours, Report(sorted(used), sorted(missing), sorted(set(theirs) - used))
+
+
+def check_whole(report: Report, source: str) -> None:
+  """Raises UserError if an encoder or a head is incomplete."""
+  # Many files lack the pooler; training starts it from random weights.
+  lacking = [n for n in report.missing if '/pooler_transform/' not in n]
+  if lacking:
+    raise errors.UserError(
+      f'{source} must hold a whole BERT encoder, and whole heads. It lacks '
+      f'{len(lacking)} values, {lacking[0]} first. Check --source.'
+    )
 
 
 def invert(
@@ -168,23 +179,10 @@ def modern(name: str) -> str:
   return re.sub(r'\.beta$', '.bias', name)
 
 
-def _reshaped(
-  value: np.ndarray, original: str, our_name: str, config: config_lib.BertConfig
-) -> np.ndarray:
-  try:
-    return _reshape(value, original, our_name, config)
-  except ValueError as error:
-    raise errors.UserError(
-      f'Weights must fit their config. Found {original} of shape '
-      f'{np.shape(value)} for {config.num_heads} heads of width '
-      f'{config.hidden_size // config.num_heads}. Check --source.'
-    ) from error
-
-
 def _reshape(
   value: np.ndarray, original: str, our_name: str, config: config_lib.BertConfig
 ) -> np.ndarray:
-  """Brings a tensor to our variable's shape."""
+  """Brings a tensor to our variable's shape, or raises UserError."""
   value = np.asarray(value, np.float32)
   if not np.isfinite(value).all():
     raise errors.UserError(
@@ -195,12 +193,21 @@ def _reshape(
     value = value[:_NUM_TYPES]
   if our_name.endswith('/kernel'):
     value = value.T  # [in, out]
-  heads = config.num_heads
+  shape, heads = value.shape, config.num_heads
   if re.search(r'/self_attention/(query|key|value)/', our_name):
-    return value.reshape(*value.shape[:-1], heads, -1)
-  if our_name.endswith('/attention_output/kernel'):
-    return value.reshape(heads, -1, value.shape[-1])
-  return np.ascontiguousarray(value)
+    shape = *shape[:-1], heads, -1
+  elif our_name.endswith('/attention_output/kernel'):
+    shape = heads, -1, shape[-1]
+  else:
+    value = np.ascontiguousarray(value)
+  try:
+    return value.reshape(shape)
+  except ValueError as error:
+    raise errors.UserError(
+      f'Weights must fit their config. Found {original} of shape {value.shape} '
+      f'for {heads} heads of width {config.hidden_size // heads}. Check '
+      '--source.'
+    ) from error
 
 
 def _flattened(

@@ -17,8 +17,10 @@ from realm_tf.corpus import sources
 from realm_tf.data import block_table
 from realm_tf.data import corpus_files
 from realm_tf.exchange import block_texts
+from realm_tf.exchange import hugging_face_files
 from realm_tf.exchange import imported as imported_lib
 from realm_tf.index import index_builder
+from realm_tf.index import model_directory
 from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from realm_tf.model import weights
@@ -31,6 +33,7 @@ _STEP = 0  # A later training continues from here.
 _MIN_TOKENS = 5  # [CLS] title [SEP] body [SEP].
 # Sample texts, to check that a prompt's last word does not grow by a text.
 _FOLLOWING = 'a', '1'
+_MAX_PADDING = 128  # Rows. Some tables are padded to a multiple of 128 or less.
 
 
 def write(
@@ -51,31 +54,43 @@ def write(
       'none. Give it as --vocab_file.'
     )
   parts = _parts(imported.arrays)
-  tokenizer = None  # A T5 has no blocks.
+  is_t5 = realm_model.SEQ2SEQ in parts  # It has no wordpieces and no blocks.
   config = config_lib.ExperimentConfig(model=imported.model)
-  if realm_model.SEQ2SEQ not in parts:
-    tokenizer = _tokenizer(imported.model, vocab_file)
+  if not is_t5:
+    tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
+    _check_vocabulary(imported.model, tokenizer, vocab_file)
     config = fit_lengths(imported, tokenizer)
   model = realm_model.RealmModel(config.model, parts)
   loaded = model.load(imported.arrays)  # Checks every shape.
-  model_files.create(output_dir, config, vocab_file)
-  written = [_write_params(imported.arrays, output_dir)]
+  if is_t5:
+    realm_model.require_parts(loaded, 'The source')
+  model_directory.create(output_dir, config, vocab_file)
+  params = _write_params(imported.arrays, output_dir)
+  if is_t5:
+    return [params.path]
   corpus_dir = corpus_dir or os.path.join(output_dir, 'corpus')
+  written = [params.path]
   if imported.blocks_file and not manifests.is_complete(corpus_dir):
-    block_tokens = config.lengths.block_tokens
-    _write_corpus(imported, corpus_dir, tokenizer, num_workers, block_tokens)
+    blocks = _blocks(imported.blocks_file, imported.embeddings)
+    corpus_files.write(
+      corpus_files.cut(blocks, tokenizer, None, num_workers),
+      corpus_dir,
+      tokenizer,
+      source={'blocks': imported.blocks_file},
+      max_block_wordpieces=config.lengths.block_tokens,
+    )
     written.append(corpus_dir)
-  if imported.embeddings is not None and _has_corpus(corpus_dir):
-    _require_embedder(loaded)
-    written.append(
-      _write_index(
-        imported.embeddings, config, model, output_dir, corpus_dir, tokenizer
-      )
+  if imported.embeddings is not None:
+    embedder = loaded, config, model
+    written += _write_index(
+      imported.embeddings, *embedder, output_dir, corpus_dir, tokenizer
     )
   return written
 
 
-def _write_params(arrays: dict[str, np.ndarray], output_dir: str) -> str:
+def _write_params(
+  arrays: dict[str, np.ndarray], output_dir: str
+) -> versions.Version:
   return versions.publish(
     layout.params_root(output_dir),
     _STEP,
@@ -83,11 +98,28 @@ def _write_params(arrays: dict[str, np.ndarray], output_dir: str) -> str:
       dict(sorted(arrays.items())), layout.params_file(path)
     ),
     {'params_fingerprint': weights.fingerprint_arrays(arrays)},
-  ).path
+  )
 
 
-def _require_embedder(loaded: weights.LoadReport) -> None:
-  """Raises UserError if embedder weights are missing."""
+def _write_index(
+  rows: hugging_face_files.Rows,
+  loaded: weights.LoadReport,
+  config: config_lib.ExperimentConfig,
+  model: realm_model.RealmModel,
+  output_dir: str,
+  corpus_dir: str,
+  tokenizer: wordpiece.WordpieceTokenizer,
+) -> list[str]:
+  """Writes the index of a corpus, if there is one; returns its path.
+
+  Raises UserError unless rows fit a whole embedder and the corpus.
+  """
+  if not manifests.is_complete(corpus_dir):
+    logging.info(
+      'Wrote no index: an index needs the texts of its blocks. Give --blocks, '
+      'or their corpus as --corpus_dir.'
+    )
+    return []
   missing = [
     name
     for name in loaded.missing
@@ -96,14 +128,37 @@ def _require_embedder(loaded: weights.LoadReport) -> None:
   realm_model.require_parts(
     loaded._replace(missing=missing), 'The source of the index'
   )
+  table = block_table.BlockTable.open(corpus_dir, verify=True)
+  if table.num_blocks != len(rows):
+    raise _other_number(len(rows), table.num_blocks, corpus_dir)
+  model_files.check_vocabulary(output_dir, tokenizer, table)
+  size = config.model.embedder.embedding_size
+  if rows.shape[1] != size:
+    raise errors.UserError(
+      f'The rows of block_emb must have the width of the embedder, {size}. '
+      f'Found {rows.shape[1]}. Give the embedder of this index.'
+    )
+  builder = index_builder.IndexBuilder(
+    table, config, tokenizer.special_ids, tokenizer.mask_id, model
+  )
+  root = layout.index_root(output_dir)
+  builder.build(_STEP, root, embeddings=rows)
+  return [versions.version_path(root, _STEP)]
 
 
-def _tokenizer(
-  model: config_lib.ModelConfig, vocab_file: str
-) -> wordpiece.WordpieceTokenizer:
-  tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
-  imported_lib.check_vocabulary(model, tokenizer.vocab_size, vocab_file)
-  return tokenizer
+def _check_vocabulary(
+  model: config_lib.ModelConfig,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  vocab_file: str,
+) -> None:
+  """Raises UserError unless vocabulary and word embeddings have one size."""
+  for bert in (model.embedder_bert, model.reader_bert):
+    if not 0 <= bert.vocab_size - tokenizer.vocab_size < _MAX_PADDING:
+      raise errors.UserError(
+        f'The vocabulary must fit the weights. Found {bert.vocab_size} word '
+        f'embeddings and {tokenizer.vocab_size} lines in {vocab_file}. Give '
+        'the right --vocab_file.'
+      )
 
 
 def _parts(arrays: Collection[str]) -> list[str]:
@@ -118,31 +173,16 @@ def _parts(arrays: Collection[str]) -> list[str]:
   return parts
 
 
-def _write_corpus(imported, corpus_dir, tokenizer, num_workers, block_tokens):
-  rows = None if imported.embeddings is None else len(imported.embeddings)
-  articles = _counted(
-    block_texts.read(imported.blocks_file), rows, imported.blocks_file
-  )
-  manifest = corpus_files.write(
-    corpus_files.cut(articles, tokenizer, None, num_workers),
-    corpus_dir,
-    tokenizer,
-    source={'blocks': imported.blocks_file},
-    max_block_wordpieces=block_tokens,
-  )
-  logging.info('Wrote %d blocks to %s.', manifest['num_blocks'], corpus_dir)
-
-
-def _counted(
-  articles: Iterator[sources.Article], rows: Optional[int], path: str
+def _blocks(
+  path: str, rows: Optional[hugging_face_files.Rows]
 ) -> Iterator[sources.Article]:
-  """Yields the articles; UserError at the end unless there are `rows`."""
+  """Yields the blocks; UserError at the end unless each has a row."""
   count = 0
-  for article in articles:
+  for article in block_texts.read(path):
     count += 1
     yield article
-  if rows is not None and count != rows:
-    raise _other_number(rows, count, path)
+  if rows is not None and count != len(rows):
+    raise _other_number(len(rows), count, path)
 
 
 def _other_number(rows: int, count: int, where: str) -> errors.UserError:
@@ -150,37 +190,6 @@ def _other_number(rows: int, count: int, where: str) -> errors.UserError:
     f'Each block must have a row of block_emb. Found {rows} rows and {count} '
     f'blocks in {where}. Give the embedded blocks as --blocks.'
   )
-
-
-def _has_corpus(corpus_dir: str) -> bool:
-  if manifests.is_complete(corpus_dir):
-    return True
-  logging.info(
-    'Wrote no index: an index needs the texts of its blocks. Give --blocks, or '
-    'their corpus as --corpus_dir.'
-  )
-  return False
-
-
-def _write_index(embeddings, config, model, output_dir, corpus_dir, tokenizer):
-  """Writes the source's embeddings as an index version; returns its path."""
-  table = block_table.BlockTable.open(corpus_dir, verify=True)
-  if table.num_blocks != len(embeddings):
-    raise _other_number(len(embeddings), table.num_blocks, corpus_dir)
-  model_files.check_vocabulary(output_dir, tokenizer, table)
-  size = config.model.embedder.embedding_size
-  if embeddings.shape[1] != size:
-    raise errors.UserError(
-      f'The rows of block_emb must have the width of the embedder, {size}. '
-      f'Found {embeddings.shape[1]}. Give the embedder of this index.'
-    )
-  builder = index_builder.IndexBuilder(
-    table, config, tokenizer.special_ids, tokenizer.mask_id, model
-  )
-  version = builder.build(
-    _STEP, layout.index_root(output_dir), embeddings=embeddings
-  )
-  return version.path
 
 
 def fit_lengths(

@@ -4,19 +4,42 @@ Loading it needs only tensorflow and tensorflow_text. docs/export.md shows how
 TensorFlow Serving runs it.
 """
 
+import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.exchange import graph_answerer
-from realm_tf.exchange import graph_evidence
-from realm_tf.exchange import graph_search
 from realm_tf.index import embedding
+from realm_tf.index import exact_search
 from realm_tf.index import model_files
 from realm_tf.index import searchers
 from realm_tf.qa import loading
 from realm_tf.run import layout
 
 SIGNATURE = 'serving_default'
+
+
+class ExactSearch(tf.Module):
+  """Exact search inside a graph, for batches of unknown size.
+
+  Equal scores are sorted by block id. The module copies the embeddings, float32
+  [N, D], which may be memory-mapped.
+  """
+
+  def __init__(self, embeddings: np.ndarray):
+    super().__init__(name='exact_search')
+    self._num_blocks = len(embeddings)
+    self._embeddings = tf.Variable(
+      exact_search.padded(embeddings, 0, self._num_blocks), trainable=False
+    )
+
+  def find(self, queries: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns ids, int32 [B, k], and scores, float32 [B, k]; k <= N."""
+    found = exact_search.top_rows(
+      self._embeddings, queries, self._num_blocks, k
+    )
+    ids, scores = (tf.ensure_shape(x, [None, k]) for x in found)
+    return ids, scores
 
 
 def export(
@@ -38,14 +61,14 @@ def export(
       '--corpus_dir must hold blocks to answer from. Found none. Make them '
       'with bin.make_blocks.'
     )
-  calibration = loading.calibration_of(loaded, choices, finetuning)
+  calibration, threshold = loading.calibration_of(loaded, choices, finetuning)
   module = tf.train.Checkpoint()
   module.searcher = _searcher(
     loaded,
     searcher,
     graph_answerer.num_searched(finetuning, loaded.table.num_blocks),
   )
-  module.blocks = graph_evidence.GraphBlocks(loaded.table)
+  module.blocks = graph_answerer.GraphBlocks(loaded.table)
   answerer = graph_answerer.GraphAnswerer(
     loaded.tokenizer,
     module.blocks,
@@ -56,7 +79,7 @@ def export(
     loaded.config.lengths,
     finetuning,
     calibration,
-    loading.threshold_of(calibration, choices),
+    threshold,
   )
   # The graphs use Keras layers; only their variables are saved.
   named = {v.ref(): v for v in (*loaded.model.variables, *reader.variables)}
@@ -70,7 +93,7 @@ def _searcher(loaded, name, k):
   """Returns a module; its `find` searches the top `k` inside a graph."""
   embeddings, config = loaded.index.embeddings, loaded.config.index
   if name == 'exact':
-    return graph_search.ExactSearch(embeddings)
+    return ExactSearch(embeddings)
   from realm_tf.index import scann_module
 
   built = scann_module.ScannModule.build(embeddings, config)

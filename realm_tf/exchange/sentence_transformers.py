@@ -4,17 +4,16 @@ modules.json names the modules, their order and their directories. Unsupported
 modules and settings that change vectors or scores are refused by name.
 """
 
-from collections.abc import Sequence
 import os
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
 
+from realm_tf import errors
 from realm_tf import input_files
 from realm_tf import json_text
-from realm_tf.exchange import json_files
-from realm_tf.exchange import safetensors_files
+from realm_tf.exchange import hugging_face_files
 from realm_tf.run import json_shapes
 
 # Names of prompts; the first non-empty prompt counts.
@@ -91,61 +90,50 @@ class Settings(NamedTuple):
 
 def _read_settings(directory: str, encoder_dir: str) -> Settings:
   """Returns the settings; UserError if realm_tf does not support one."""
-  max_length = tokenizer_length(encoder_dir)
-  encoder = json_files.read(encoder_dir, _ENCODER_FILE, _ENCODER)
-  if encoder is not None:
-    _check_encoder(encoder, encoder_dir)
-    max_length = encoder.get('max_seq_length', max_length)
-  model = json_files.read(directory, _MODEL_FILE, _MODEL) or {}
-  path = os.path.join(directory, _MODEL_FILE)
-  return Settings(
-    _prompt(model, _QUERY_PROMPTS, path),
-    _prompt(model, _BLOCK_PROMPTS, path),
-    max_length,
-    model.get('similarity_fn_name', ''),
-  )
-
-
-def tokenizer_length(encoder_dir: str) -> Optional[int]:
-  """Returns the tokenizer's maximum length; None without a limit."""
-  values = _tokenizer(encoder_dir)
-  length = values.get('model_max_length', values.get('max_len', _NO_LIMIT))
-  return int(length) if abs(length) < _NO_LIMIT else None
-
-
-def _tokenizer(encoder_dir: str) -> dict[str, Any]:
-  name = 'tokenizer_config.json'
-  return json_files.read(encoder_dir, name, _TOKENIZER) or {}
-
-
-def _check_encoder(values: dict[str, Any], directory: str) -> None:
-  """Refuses unsupported settings in sentence_bert_config.json."""
-  path = os.path.join(directory, _ENCODER_FILE)
+  max_length, lowers = tokenizer_limits(encoder_dir)
+  encoder = hugging_face_files.read_json(encoder_dir, _ENCODER_FILE, _ENCODER)
+  path = os.path.join(encoder_dir, _ENCODER_FILE)
   for name in _ARGUMENTS:
-    others = sorted(set(values.get(name, ())) - set(_HARMLESS))
+    others = sorted(set(encoder.get(name, ())) - set(_HARMLESS))
     if others:
-      raise json_files.wrong(
+      raise hugging_face_files.wrong(
         path, f'have no {name} but {", ".join(_HARMLESS)}', others[:8]
       )
-  lowers = _tokenizer(directory).get('do_lower_case', True)
-  if values.get('do_lower_case') and not lowers:
-    raise json_files.wrong(
+  if encoder.get('do_lower_case') and not lowers:
+    raise hugging_face_files.wrong(
       path,
       'agree with tokenizer_config.json',
       'do_lower_case=true here and false there',
     )
-
-
-def _prompt(model: dict[str, Any], names: Sequence[str], path: str) -> str:
-  """Returns the first non-empty prompt of `names`, or the default prompt."""
+  model = hugging_face_files.read_json(directory, _MODEL_FILE, _MODEL)
   prompts = model.get('prompts', {})
   default = model.get('default_prompt_name', '')
   if default and default not in prompts:
-    raise json_files.wrong(
-      path, 'have the prompt of default_prompt_name', json_shapes.shown(default)
+    raise hugging_face_files.wrong(
+      os.path.join(directory, _MODEL_FILE),
+      'have the prompt of default_prompt_name',
+      json_shapes.shown(default),
     )
-  texts = (prompts.get(name) for name in (*names, default))
-  return next(filter(None, texts), '')
+  query_prompt, block_prompt = (
+    next(filter(None, (prompts.get(name) for name in (*names, default))), '')
+    for names in (_QUERY_PROMPTS, _BLOCK_PROMPTS)
+  )
+  return Settings(
+    query_prompt,
+    block_prompt,
+    encoder.get('max_seq_length', max_length),
+    model.get('similarity_fn_name', ''),
+  )
+
+
+def tokenizer_limits(encoder_dir: str) -> tuple[Optional[int], bool]:
+  """Returns the tokenizer's maximum length, if any, and whether it lowers."""
+  values = hugging_face_files.read_json(
+    encoder_dir, 'tokenizer_config.json', _TOKENIZER
+  )
+  length = values.get('model_max_length', values.get('max_len', _NO_LIMIT))
+  max_length = int(length) if abs(length) < _NO_LIMIT else None
+  return max_length, values.get('do_lower_case', True)
 
 
 _FILE = 'modules.json'
@@ -184,53 +172,40 @@ _DENSE = {
   ),
   'module_input_name': _EMBEDDING,
   'module_output_name': _EMBEDDING,
-  'in_features': json_files.SIZE,
-  'out_features': json_files.SIZE,
+  'in_features': hugging_face_files.SIZE,
+  'out_features': hugging_face_files.SIZE,
 }
 
 
 class Dense(NamedTuple):
-  """A projection after the pooling; its activation is 'tanh' or 'identity'."""
+  """A projection after the pooling.
 
-  directory: str
+  Attributes:
+    activation: 'tanh' or 'identity'.
+    kernel: float32 [in, out].
+    bias: float32 [out], zeros without a bias.
+  """
+
   activation: str
-  in_features: int
-  out_features: int
-
-  def read(self) -> dict[str, np.ndarray]:
-    """Returns 'kernel' [in, out] and 'bias' [out], zeros without a bias."""
-    tensors = safetensors_files.Tensors(self.directory)
-    shape = self.out_features, self.in_features
-    tensors.require({'linear.weight': shape})
-    bias = np.zeros(shape[:1], np.float32)
-    if 'linear.bias' in tensors:
-      tensors.require({'linear.bias': shape[:1]})
-      bias = tensors['linear.bias']
-    kernel = np.ascontiguousarray(tensors['linear.weight'].T)
-    return {'kernel': kernel, 'bias': bias}
+  kernel: np.ndarray
+  bias: np.ndarray
 
 
 class Recipe(NamedTuple):
   """The steps from a text to its vector.
 
   Attributes:
-    directory: Directory of modules.json.
     encoder_dir: Directory of the BERT.
     head: Pooling, a value of `EmbedderConfig.head`.
     normalizes: Whether a module scales vectors to length 1.
   """
 
-  directory: str
   encoder_dir: str
   has_modules: bool
   head: str
   dense: Optional[Dense]
   normalizes: bool
   settings: Settings
-
-  @property
-  def modules_path(self) -> str:
-    return os.path.join(self.directory, _FILE)
 
   @property
   def normalize(self) -> bool:
@@ -245,18 +220,19 @@ def read(directory: str) -> Recipe:
   """
   path = os.path.join(directory, _FILE)
   if not tf.io.gfile.exists(path):
-    settings = Settings(max_length=tokenizer_length(directory))
-    return Recipe(directory, directory, False, 'mean', None, True, settings)
+    settings = Settings(max_length=tokenizer_limits(directory)[0])
+    return Recipe(directory, False, 'mean', None, True, settings)
   modules = _modules(directory, path)
   settings = _read_settings(directory, modules['Transformer'])
-  pooling = json_files.require(modules['Pooling'], 'config.json', _POOLING)
+  pooling = hugging_face_files.read_json(
+    modules['Pooling'], 'config.json', _POOLING, required=True
+  )
   has_prompt = settings.query_prompt or settings.block_prompt
   if has_prompt and not pooling.get('include_prompt', True):
-    raise json_files.wrong(
+    raise hugging_face_files.wrong(
       path, 'have a Pooling that reads prompts', 'include_prompt=false'
     )
   return Recipe(
-    directory,
     modules['Transformer'],
     True,
     _head(pooling, modules['Pooling']),
@@ -270,13 +246,15 @@ def _modules(directory: str, path: str) -> dict[str, str]:
   """Returns the directory of each kind of module."""
   entries = json_text.parse(input_files.read(path), path, 'Copy it again.')
   if not isinstance(entries, list):
-    raise json_files.wrong(path, 'be a list', json_shapes.shown(entries))
+    raise hugging_face_files.wrong(
+      path, 'be a list', json_shapes.shown(entries)
+    )
   found = []
   for entry in entries:
-    module = json_files.check(entry, _MODULE, path)
+    module = hugging_face_files.check(entry, _MODULE, path)
     kind = module['type'].rpartition('.')[2]
     if not module['type'].startswith(_PACKAGE) or kind not in _ORDERS[-1]:
-      raise json_files.wrong(
+      raise hugging_face_files.wrong(
         path,
         'list no modules but Transformer, Pooling, Dense and Normalize',
         json_shapes.shown(module['type']),
@@ -285,7 +263,7 @@ def _modules(directory: str, path: str) -> dict[str, str]:
     found.append((kind, os.path.join(directory, place) if place else directory))
   kinds = tuple(kind for kind, _ in found)
   if kinds not in _ORDERS:
-    raise json_files.wrong(
+    raise hugging_face_files.wrong(
       path,
       'list Transformer, Pooling and, if at all, Dense and Normalize, in this '
       'order',
@@ -302,7 +280,7 @@ def _head(pooling: dict[str, Any], directory: str) -> str:
     modes = modes or ['mean']
   modes = modes if isinstance(modes, list) else [modes]
   if len(modes) != 1 or modes[0] not in list(_HEADS):
-    raise json_files.wrong(
+    raise hugging_face_files.wrong(
       os.path.join(directory, 'config.json'),
       f'have one pooling_mode of {", ".join(_HEADS)}',
       modes[:8],
@@ -311,8 +289,22 @@ def _head(pooling: dict[str, Any], directory: str) -> str:
 
 
 def _dense(directory: str) -> Dense:
-  values = json_files.require(directory, 'config.json', _DENSE)
-  name = values.get('activation_function', next(iter(_ACTIVATIONS)))
+  values = hugging_face_files.read_json(
+    directory, 'config.json', _DENSE, required=True
+  )
+  shape = values['out_features'], values['in_features']
+  tensors = hugging_face_files.Tensors(directory)
+  for name, expected in ('linear.weight', shape), ('linear.bias', shape[:1]):
+    found = tensors.shape(name)
+    is_needed = name in tensors or name == 'linear.weight'
+    if is_needed and found != expected:
+      raise errors.UserError(
+        f'Weights must fit their config. Found {name} of shape {found} in '
+        f'{directory}, where the config needs {expected}. Copy both again.'
+      )
+  bias = np.zeros(shape[:1], np.float32)
   return Dense(
-    directory, _ACTIVATIONS[name], values['in_features'], values['out_features']
+    _ACTIVATIONS[values.get('activation_function', next(iter(_ACTIVATIONS)))],
+    np.ascontiguousarray(tensors['linear.weight'].T),
+    tensors.get('linear.bias', bias),
   )

@@ -1,25 +1,22 @@
-"""A Hugging Face T5 directory, v1.0 or v1.1 -> a `Seq2Seq` with its weights.
+"""A Hugging Face T5 directory, v1.0 or v1.1 -> weights of a `Seq2Seq`.
 
 Needs neither torch nor transformers.
 """
 
 import os
 import re
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.exchange import hugging_face_files
 from realm_tf.exchange import hugging_face_names
 from realm_tf.exchange import imported
-from realm_tf.exchange import json_files
-from realm_tf.exchange import safetensors_files
 from realm_tf.model import config_sizes
-from realm_tf.model import realm_model
 from realm_tf.model import seq2seq
-from realm_tf.model import weights
 from realm_tf.run import json_shapes
 from realm_tf.run import layout
 from realm_tf.text import sentencepieces
@@ -30,17 +27,19 @@ _FIELDS = {
   'layer_norm_epsilon': json_shapes.optional(json_shapes.number(1e-6, 1e-6)),
   'feed_forward_proj': json_shapes.optional(json_shapes.one_of(*_ACTIVATIONS)),
   'tie_word_embeddings': json_shapes.optional(json_shapes.SWITCH),
-  'vocab_size': json_files.SIZE,
-  'd_model': json_files.SIZE,
-  'd_kv': json_files.SIZE,
-  'd_ff': json_files.SIZE,
-  'num_heads': json_files.SIZE,
-  'num_layers': json_files.SIZE,
+  'vocab_size': hugging_face_files.SIZE,
+  'd_model': hugging_face_files.SIZE,
+  'd_kv': hugging_face_files.SIZE,
+  'd_ff': hugging_face_files.SIZE,
+  'num_heads': hugging_face_files.SIZE,
+  'num_layers': hugging_face_files.SIZE,
   'num_decoder_layers': json_shapes.optional(json_shapes.COUNT),
   'relative_attention_num_buckets': json_shapes.optional(
     json_shapes.count(1, 65_536)
   ),
-  'relative_attention_max_distance': json_shapes.optional(json_files.SIZE),
+  'relative_attention_max_distance': json_shapes.optional(
+    hugging_face_files.SIZE
+  ),
 }
 _LAYER = r'(encoder|decoder)\.block\.(\d+)\.layer\.\d\.'
 _BLOCK = r'\1/\1_block_\2/'
@@ -98,11 +97,11 @@ _NEEDED = (
 
 def is_t5(directory: str) -> bool:
   """Returns whether config.json names a T5."""
-  values = json_files.read(directory, 'config.json', {}) or {}
+  values = hugging_face_files.read_json(directory, 'config.json', {})
   return values.get('model_type') == 't5'
 
 
-def load_imported(
+def load(
   directory: str, given: imported.Given = imported.NOTHING
 ) -> imported.Imported:
   """Returns a directory's T5; UserError without fitting SentencePiece model."""
@@ -112,44 +111,42 @@ def load_imported(
       f'A T5 must come with its SentencePiece model. Found no {path}. Give it '
       'as --vocab_file.'
     )
-  model = load(directory)
+  config, arrays = read(directory)
   num_pieces = sentencepieces.SentencepieceTokenizer.from_file(path).vocab_size
-  if num_pieces > model.config.vocab_size:
+  if num_pieces > config.vocab_size:
     raise errors.UserError(
       f'A T5 must have an embedding for each piece. Found {num_pieces} pieces '
-      f'in {path} and {model.config.vocab_size} embeddings. Give the right '
+      f'in {path} and {config.vocab_size} embeddings. Give the right '
       '--vocab_file.'
     )
-  arrays = weights.values(model.trainable_variables)
   return imported.Imported(
-    config_lib.ModelConfig(seq2seq=model.config),
+    config_lib.ModelConfig(seq2seq=config),
     arrays,
     hugging_face_names.Report(sorted(arrays), [], []),
     vocab_file=path,
   )
 
 
-def load(directory: str) -> seq2seq.Seq2Seq:
-  """Returns a directory's model; UserError for damaged or other models."""
-  values = json_files.require(directory, 'config.json', _FIELDS)
-  path = os.path.join(directory, 'config.json')
-  config = _config(values, path)
-  arrays = _arrays(directory)
-  shapes = {name: array.shape for name, array in arrays.items()}
-  config_sizes.check(config_lib.ModelConfig(seq2seq=config), shapes, directory)
-  model = seq2seq.Seq2Seq(config)
-  report = weights.assign(model.variables, arrays)
-  realm_model.require_parts(report, directory)
-  return model
-
-
-def _arrays(directory: str) -> dict[str, np.ndarray]:
-  """Returns the weights by our names."""
-  tensors = safetensors_files.Tensors(directory)
+def read(
+  directory: str,
+) -> tuple[config_lib.Seq2SeqConfig, dict[str, np.ndarray]]:
+  """Returns config and weights; UserError for damaged or other models."""
+  values = hugging_face_files.read_json(
+    directory, 'config.json', _FIELDS, required=True
+  )
+  config = _config(values, os.path.join(directory, 'config.json'))
+  tensors = hugging_face_files.Tensors(directory)
   arrays = {}
   for name in tensors:
-    ours = _our_name(name)
-    if ours is not None:
+    ours = next(
+      (
+        re.sub(theirs, ours, name)
+        for theirs, ours in _NAMES
+        if re.fullmatch(theirs, name)
+      ),
+      None,
+    )
+    if ours:
       value = tensors[name].T if ours.endswith('/kernel') else tensors[name]
       arrays[_PREFIX + ours] = value
     elif name not in _COPIES:
@@ -165,15 +162,11 @@ def _arrays(directory: str) -> dict[str, np.ndarray]:
       f'{directory} must have the weights of a T5. Found no {lacking[0]}. Copy '
       'it again.'
     )
-  return arrays
-
-
-def _our_name(name: str) -> Optional[str]:
-  for theirs, ours in _NAMES:
-    match = re.fullmatch(theirs, name)
-    if match:
-      return match.expand(ours)
-  return None
+  if config.tied_logits:
+    arrays.pop(_PREFIX + 'decoder/logits/kernel', None)
+  shapes = {name: array.shape for name, array in arrays.items()}
+  config_sizes.check(config_lib.ModelConfig(seq2seq=config), shapes, directory)
+  return config, arrays
 
 
 def _config(values: dict[str, Any], path: str) -> config_lib.Seq2SeqConfig:
@@ -193,4 +186,6 @@ def _config(values: dict[str, Any], path: str) -> config_lib.Seq2SeqConfig:
       max_distance=values.get('relative_attention_max_distance', 128),
     )
   except ValueError as error:  # A check of Seq2SeqConfig failed.
-    raise json_files.wrong(path, 'be the config of a T5', error) from error
+    raise hugging_face_files.wrong(
+      path, 'be the config of a T5', error
+    ) from error

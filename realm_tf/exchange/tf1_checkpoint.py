@@ -3,44 +3,73 @@
 The release stores a model in several checkpoints (Section 7 of their notes):
 the reader's BERT, the embedder as a TF Hub module, the index as one variable,
 and a QA model with the embedder of queries only.
+
+The ends of names identify weights. Their prefixes differ between files:
+"module/" repeats for each wrapped module, "reader/" marks a QA model. An
+embedder's head is one module above its BERT; a BERT without such a head belongs
+to a reader.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import contextlib
 import os
 import re
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.exchange import hugging_face_files
 from realm_tf.exchange import hugging_face_names
 from realm_tf.exchange import imported
-from realm_tf.exchange import safetensors_files
-from realm_tf.exchange import tf1_names
-from realm_tf.model import bert
+from realm_tf.model import bert as bert_lib
 
 _HEAD_SIZE = 64  # BERT's head size at every hidden size.
-# Errors of TensorFlow's reader.
-_DAMAGE = (tf.errors.OpError, LookupError, RuntimeError, ValueError)
 _WORDS = 'embeddings.word_embeddings.weight'
+EMBEDDER, READER = 'embedder', 'reader'
+_SKIPPED = re.compile(
+  r'(^|/)(adam_m|adam_v|global_step|AdamWeightDecayOptimizer[^/]*)(/|$)'
+)
+_WRAPPED = r'(?P<where>(?:reader/|module(?:_\d+)?/)*)'
+_BERT = re.compile(
+  _WRAPPED + r'bert/(?P<rest>(?:embeddings|encoder|pooler)/.+)'
+)
+_MASKED_LM = re.compile(_WRAPPED + r'(?P<rest>cls/predictions/.+)')
+_HEAD = re.compile(
+  _WRAPPED
+  + r'(?P<layer>dense|dense_1|LayerNorm|layer_normalization)/'
+  + r'(?P<rest>kernel|bias|gamma|beta)'
+)
+_HEADS = {
+  EMBEDDER: {
+    'dense': 'cls.dense',
+    'LayerNorm': 'cls.LayerNorm',
+    'layer_normalization': 'cls.LayerNorm',
+  },
+  READER: {
+    'dense': 'qa_outputs.dense_intermediate',
+    'dense_1': 'qa_outputs.dense_output',
+    'layer_normalization': 'qa_outputs.layer_normalization',
+  },
+}
+_SUFFIXES = {'kernel': 'weight', 'gamma': 'weight', 'beta': 'bias'}
+_STEP = re.compile(r'(.*)-(\d+)')
 
 
-class _Part(NamedTuple):
-  """An encoder with its heads.
+class _Checkpoint(NamedTuple):
+  """The variables of a checkpoint.
 
   Attributes:
-    kind: EMBEDDER or READER of tf1_names.
-    source: Prefix of the checkpoint.
-    names: Hugging Face's name -> name in the checkpoint.
-    arrays: Values by Hugging Face's names; kernels are [out, in].
+    arrays: Values by kind and Hugging Face's names; kernels are [out, in].
+    rows: The index's matrix, if any.
   """
 
-  kind: str
-  source: str
-  names: dict[str, str]
-  arrays: dict[str, np.ndarray]
+  prefix: str
+  found: 'Recognized'
+  arrays: dict[str, dict[str, np.ndarray]]
+  rows: Optional[hugging_face_files.Rows]
 
 
 def load(
@@ -50,158 +79,132 @@ def load(
 
   Missing, damaged and duplicate parts raise UserError.
   """
-  found = find(source)
-  parts, embeddings, left_over = [], [], []
-  for prefix in found.prefixes:
-    reader = _open(prefix)
-    names = reader.get_variable_to_shape_map()
-    recognized = tf1_names.recognize(names, prefix)
-    left_over += recognized.left_over
-    if recognized.block_embeddings:
-      embeddings.append((reader, recognized.block_embeddings, prefix))
-    for kind, theirs in recognized.parts.items():
-      arrays = _read_all(reader, theirs, prefix)
-      parts.append(_Part(kind, prefix, theirs, arrays))
-  if len(embeddings) > 1:
-    raise _found_twice('index', [prefix for _, _, prefix in embeddings])
-  towers, notes = _towers(parts, source)
-  berts = {tower: _bert_config(part, given.num_heads) for tower, part in towers}
-  arrays, used, missing = {}, [name for _, name, _ in embeddings], []
-  for tower, part in towers:
-    ours, report = hugging_face_names.convert(
-      part.arrays, berts[tower], {'': (tower,)}
-    )
-    imported.check_whole(report, part.source)
-    arrays.update(ours)
-    used += [part.names[name] for name in report.used]
-    missing += report.missing
-    left_over += [part.names[name] for name in report.left_over]
-  return imported.Imported(
-    _model_config(dict(towers), berts),
-    arrays,
-    hugging_face_names.Report(
-      sorted(set(used)), sorted(missing), sorted(set(left_over) - set(used))
-    ),
-    embeddings=_rows(*embeddings[0]) if embeddings else None,
-    blocks_file=given.blocks_file or found.only('blocks.tfr'),
-    vocab_file=given.vocab_file or found.only('vocab.txt'),
-    notes=notes,
-  )
-
-
-def _open(prefix: str) -> Any:
-  try:
-    return tf.train.load_checkpoint(prefix)
-  except _DAMAGE as error:
-    raise _damaged(prefix, error) from error
-
-
-def _read_all(
-  reader: Any, names: Mapping[str, str], prefix: str
-) -> dict[str, np.ndarray]:
-  """Returns the values by Hugging Face's names."""
-  arrays = {}
-  for theirs, name in names.items():
-    value = _read(reader, name, prefix)
-    # Kernels of nn.Linear are transposed.
-    arrays[theirs] = value.T if name.endswith('/kernel') else value
-  return arrays
-
-
-def _read(reader: Any, name: str, prefix: str) -> np.ndarray:
-  try:
-    return reader.get_tensor(name)
-  except _DAMAGE as error:
-    raise _damaged(prefix, error) from error
-
-
-def _damaged(prefix: str, error: Exception) -> errors.UserError:
-  return errors.UserError(
-    f'tf1:{prefix} must be a whole checkpoint. Found: {error}. Copy all of its '
-    'files again.'
-  )
-
-
-def _rows(reader: Any, name: str, prefix: str) -> safetensors_files.Rows:
-  """Returns the index's matrix; TensorFlow compares its checksum."""
-  rows = _read(reader, name, prefix)
-  if rows.ndim != 2:
-    raise errors.UserError(
-      f'{name} must have one row a block. Found shape {rows.shape} in {prefix}.'
-      ' Leave this checkpoint out.'
-    )
-  return safetensors_files.Rows(rows.shape, rows.__getitem__, prefix)
-
-
-def _towers(
-  parts: Sequence[_Part], source: str
-) -> tuple[list[tuple[str, _Part]], tuple[str, ...]]:
-  """Returns (tower, part) pairs, and notes for the user."""
-  embedders = [part for part in parts if part.kind == tf1_names.EMBEDDER]
-  readers = [part for part in parts if part.kind == tf1_names.READER]
-  for part in parts:
-    if _WORDS not in part.arrays:
-      raise errors.UserError(
-        f'A BERT must be in one checkpoint with its heads. Found '
-        f'{min(part.names.values())} but no word embeddings in {part.source}. '
-        'Check --source.'
-      )
-  if not parts:
+  prefixes, others = find(source)
+  checkpoints = [*map(_open, prefixes)]
+  kinds = {kind for each in checkpoints for kind in each.arrays}
+  if not kinds:
     raise errors.UserError(
       f'tf1:{source} must hold a BERT encoder. Found none. Give the prefixes '
       "of the embedder's and the reader's checkpoints, with commas."
     )
-  if len(readers) > 1:
-    raise _found_twice('reader', [part.source for part in readers])
-  towers = [('reader', part) for part in readers]
-  if not embedders and not _is_of_realm(readers[0]):
-    return [('shared', readers[0]), *towers], (
-      'A plain BERT: both embedders and the reader start from it.',
+  readers = [
+    each.arrays[READER] for each in checkpoints if READER in each.arrays
+  ]
+  # No released BERT has a span head.
+  is_plain = EMBEDDER not in kinds and not any(
+    name.startswith('qa_outputs.') for names in readers for name in names
+  )
+  parts = [_part(each, is_plain, given.num_heads) for each in checkpoints]
+  given = given._replace(
+    blocks_file=given.blocks_file or _only(others, 'blocks.tfr'),
+    vocab_file=given.vocab_file or _only(others, 'vocab.txt'),
+  )
+  return imported.join(parts, given)
+
+
+def _open(prefix: str) -> _Checkpoint:
+  """Reads a checkpoint; TensorFlow compares checksums."""
+  with _checked(prefix):
+    reader = tf.train.load_checkpoint(prefix)
+    names = reader.get_variable_to_shape_map()
+  found = recognize(names, prefix)
+  arrays: dict[str, dict[str, np.ndarray]] = {}
+  for kind, by_theirs in found.parts.items():
+    arrays[kind] = {}
+    for theirs, name in by_theirs.items():
+      with _checked(prefix):
+        value = reader.get_tensor(name)
+      # Kernels of nn.Linear are transposed.
+      arrays[kind][theirs] = value.T if name.endswith('/kernel') else value
+  rows = None
+  if found.block_embeddings:
+    with _checked(prefix):
+      matrix = reader.get_tensor(found.block_embeddings)
+    if matrix.ndim != 2:
+      raise errors.UserError(
+        f'{found.block_embeddings} must have one row a block. Found shape '
+        f'{matrix.shape} in {prefix}. Leave this checkpoint out.'
+      )
+    rows = hugging_face_files.Rows(matrix.shape, matrix.__getitem__, prefix)
+  return _Checkpoint(prefix, found, arrays, rows)
+
+
+def _part(
+  checkpoint: _Checkpoint, is_plain: bool, num_heads: Optional[int]
+) -> imported.Imported:
+  """Returns a part of the model; everything starts from a plain BERT."""
+  towers = {EMBEDDER: ('shared',), READER: ('reader',)}
+  if is_plain:
+    towers[READER] = 'shared', 'reader'
+  found, arrays, berts = checkpoint.found, {}, {}
+  used = [found.block_embeddings] if found.block_embeddings else []
+  missing, left_over = [], [*found.left_over]
+  for kind, theirs in checkpoint.arrays.items():
+    names = found.parts[kind]
+    berts[kind] = _bert_config(theirs, names, checkpoint.prefix, num_heads)
+    ours, report = hugging_face_names.convert(
+      theirs, berts[kind], {'': towers[kind]}
     )
-  qa_sources = {part.source for part in readers}
-  tuned = [part for part in embedders if part.source in qa_sources]
-  frozen = [part for part in embedders if part.source not in qa_sources]
-  if len(tuned) > 1 or len(frozen) > 1:
-    raise _found_twice('embedder', [part.source for part in embedders])
-  if tuned and frozen:  # Fine-tuning changes only Embed_input (Section 3.3).
-    return [('query', tuned[0]), ('block', frozen[0]), *towers], ()
-  notes = (imported.ONE_TOWER,) if tuned else ()
-  return [*(('shared', part) for part in embedders), *towers], notes
-
-
-def _is_of_realm(part: _Part) -> bool:
-  """Returns whether a reader has a span head; no released BERT has one."""
-  return any(name.startswith('qa_outputs.') for name in part.names)
-
-
-def _found_twice(what: str, prefixes: Sequence[str]) -> errors.UserError:
-  return errors.UserError(
-    f'There must be one {what}. Found {" and ".join(sorted(prefixes))}. Give '
-    'the prefixes of one model as --source=tf1:PREFIX,PREFIX.'
+    hugging_face_names.check_whole(report, checkpoint.prefix)
+    arrays |= ours
+    used += [names[name] for name in report.used]
+    missing += report.missing
+    left_over += [names[name] for name in report.left_over]
+  return imported.Imported(
+    _model_config(checkpoint.arrays, berts),
+    arrays,
+    hugging_face_names.Report(used, missing, left_over),
+    embeddings=checkpoint.rows,
+    notes=('A plain BERT: both embedders and the reader start from it.',)
+    if is_plain
+    else (),
+    path=checkpoint.prefix,
+    is_tuned=len(berts) == 2,
   )
 
 
+@contextlib.contextmanager
+def _checked(prefix: str) -> Iterator[None]:
+  """Makes a UserError of TensorFlow's errors for a damaged checkpoint."""
+  try:
+    yield
+  except (tf.errors.OpError, LookupError, RuntimeError, ValueError) as error:
+    raise errors.UserError(
+      f'tf1:{prefix} must be a whole checkpoint. Found: {error}. Copy all of '
+      'its files again.'
+    ) from error
+
+
 def _bert_config(
-  part: _Part, num_heads: Optional[int]
+  arrays: Mapping[str, np.ndarray],
+  names: Mapping[str, str],
+  prefix: str,
+  num_heads: Optional[int],
 ) -> config_lib.BertConfig:
   """Returns the sizes of an encoder, from the shapes of its weights."""
-  vocab_size, width = part.arrays[_WORDS].shape
-  num_layers = hugging_face_names.num_layers(part.arrays)
-  inner = part.arrays.get('encoder.layer.0.intermediate.dense.bias')
-  positions = part.arrays.get('embeddings.position_embeddings.weight')
+  if _WORDS not in arrays:
+    raise errors.UserError(
+      f'A BERT must be in one checkpoint with its heads. Found '
+      f'{min(names.values())} but no word embeddings in {prefix}. Check '
+      '--source.'
+    )
+  vocab_size, width = arrays[_WORDS].shape
+  num_layers = hugging_face_names.num_layers(arrays)
+  inner = arrays.get('encoder.layer.0.intermediate.dense.bias')
+  positions = arrays.get('embeddings.position_embeddings.weight')
   if not num_layers or inner is None or positions is None:
     raise errors.UserError(
-      f'{part.source} must hold a whole BERT encoder. Found word embeddings '
+      f'{prefix} must hold a whole BERT encoder. Found word embeddings '
       'without position embeddings or a first layer. Check --source.'
     )
   if not num_heads and width % _HEAD_SIZE:
     raise errors.UserError(
       f"Attention's heads are {_HEAD_SIZE} wide by default. Found width "
-      f'{width} in {part.source}. Give --num_heads.'
+      f'{width} in {prefix}. Give --num_heads.'
     )
   if num_heads and width % num_heads:
     raise errors.UserError(
-      f'--num_heads must divide the width of {part.source}, {width}. Found '
+      f'--num_heads must divide the width of {prefix}, {width}. Found '
       f'{num_heads}.'
     )
   return config_lib.BertConfig(
@@ -215,78 +218,73 @@ def _bert_config(
 
 
 def _model_config(
-  parts: Mapping[str, _Part], berts: Mapping[str, config_lib.BertConfig]
+  arrays: Mapping[str, Mapping[str, np.ndarray]],
+  berts: Mapping[str, config_lib.BertConfig],
 ) -> config_lib.ModelConfig:
-  embedder = parts.get('query', parts.get('shared'))
-  reader = parts.get('reader', embedder)
-  head = embedder and embedder.arrays.get('cls.dense.bias')
-  span = reader and reader.arrays.get('qa_outputs.dense_output.weight')  # [1,S]
-  shared = 'query' not in parts
-  embedder_config = config_lib.EmbedderConfig(shared_towers=shared)
+  """Returns the config of a checkpoint's parts; of its BERT for both."""
+  default = config_lib.BertConfig()
+  bert = berts.get(EMBEDDER, berts.get(READER, default))
+  embedder = config_lib.EmbedderConfig(shared_towers=True)
+  head = arrays.get(EMBEDDER, {}).get('cls.dense.bias')
   if head is not None:
-    embedder_config = config_lib.EmbedderConfig(
+    embedder = config_lib.EmbedderConfig(
       head='pooled',
       embedding_size=len(head),
-      shared_towers=shared,
-      layer_norm_epsilon=bert.LAYER_NORM_EPSILON,
+      shared_towers=True,
+      layer_norm_epsilon=bert_lib.LAYER_NORM_EPSILON,
     )
-  reader_bert = berts.get('reader', next(iter(berts.values())))
+  span = arrays.get(READER, {}).get('qa_outputs.dense_output.weight')  # [1, S]
   return config_lib.ModelConfig(
-    embedder_bert=berts.get('query', berts.get('shared', reader_bert)),
-    reader_bert=reader_bert,
-    embedder=embedder_config,
+    embedder_bert=bert,
+    reader_bert=berts.get(READER, bert),
+    embedder=embedder,
     span_hidden_size=256 if span is None else span.shape[-1],
   )
 
 
-_STEP = re.compile(r'(.*)-(\d+)')
+def _only(paths: Sequence[str], name: str) -> Optional[str]:
+  """Returns the file of a name, or None; UserError for different files."""
+  found = sorted({path for path in paths if os.path.basename(path) == name})
+  if len({tf.io.gfile.stat(path).length for path in found}) > 1:
+    raise errors.UserError(
+      f'There must be one {name}. Found different ones, {" and ".join(found)}. '
+      'Name the right one, as --vocab_file or --blocks.'
+    )
+  return found[0] if found else None
 
 
-class Found(NamedTuple):
-  """Sorted prefixes of a model's checkpoints, and other files."""
-
-  prefixes: list[str]
-  others: list[str]
-
-  def only(self, name: str) -> Optional[str]:
-    """Returns the file of a name, or None; UserError for different files."""
-    paths = sorted({p for p in self.others if os.path.basename(p) == name})
-    if len({tf.io.gfile.stat(path).length for path in paths}) > 1:
-      raise errors.UserError(
-        f'There must be one {name}. Found different ones, '
-        f'{" and ".join(paths)}. Name the right one, as --vocab_file or '
-        '--blocks.'
-      )
-    return paths[0] if paths else None
-
-
-def find(source: str) -> Found:
-  """Finds the newest checkpoint of each training job, and other files.
+def find(source: str) -> tuple[list[str], list[str]]:
+  """Returns the newest checkpoint of each training job, and other files.
 
   The source is comma-separated prefixes, or directories to search at any depth.
   """
-  prefixes, others = [], []
+  prefixes, others, found = [], [], 'no file *.index'
   for item in filter(None, source.split(',')):
     if tf.io.gfile.exists(f'{item}.index'):
       prefixes.append(item)
-      others += _beside(os.path.dirname(item))
+      # The vocabulary and blocks next to a checkpoint or TF Hub module.
+      folder = os.path.dirname(item)
+      assets = os.path.join(folder, 'assets')
+      above = os.path.join(os.path.dirname(folder), 'assets')
+      beside = [
+        os.path.join(place, 'vocab.txt') for place in (folder, assets, above)
+      ]
+      beside.append(os.path.join(folder, 'blocks.tfr'))
+      others += filter(tf.io.gfile.exists, beside)
     elif tf.io.gfile.isdir(item):
       in_directory, files = _search(item)
       prefixes += in_directory
       others += files
     else:
-      raise _no_checkpoint(item, f'neither {item}.index nor a directory')
+      prefixes, found = [], f'neither {item}.index nor a directory'
+      break
   if not prefixes:
-    raise _no_checkpoint(source, 'no file *.index')
-  return Found(sorted(set(prefixes)), others)
-
-
-def _no_checkpoint(source: str, found: str) -> errors.UserError:
-  return errors.UserError(
-    f'tf1:{source} must be the prefix of a checkpoint with the files '
-    f'PREFIX.index and PREFIX.data-..., or a directory of checkpoints. Found '
-    f'{found}. Check --source.'
-  )
+    raise errors.UserError(
+      f'tf1:{source} must be the prefix of a checkpoint with the files '
+      'PREFIX.index and PREFIX.data-..., or a directory of checkpoints. Found '
+      f'{found}. Check --source.'
+    )
+  return sorted(set(prefixes)), others
 
 
 def _search(directory: str) -> tuple[list[str], list[str]]:
@@ -305,16 +303,76 @@ def _search(directory: str) -> tuple[list[str], list[str]]:
   return prefixes, files
 
 
-def _beside(folder: str) -> list[str]:
-  """Returns the vocabulary and blocks next to a checkpoint or TF Hub module."""
-  parent = os.path.dirname(folder)
-  paths = [
-    os.path.join(place, 'vocab.txt')
-    for place in (
-      folder,
-      os.path.join(folder, 'assets'),
-      os.path.join(parent, 'assets'),
-    )
-  ]
-  paths.append(os.path.join(folder, 'blocks.tfr'))
-  return [path for path in paths if tf.io.gfile.exists(path)]
+class Recognized(NamedTuple):
+  """Names of one checkpoint, by kind.
+
+  Attributes:
+    parts: EMBEDDER or READER -> {Hugging Face's name: name in the file}.
+    block_embeddings: Name of the index's matrix, if any.
+    left_over: All other names.
+  """
+
+  parts: dict[str, dict[str, str]]
+  block_embeddings: Optional[str]
+  left_over: list[str]
+
+
+def recognize(names: Iterable[str], source: str) -> Recognized:
+  """Sorts names by kind; UserError if two are the same weight of one part."""
+  kept = [name for name in sorted(names) if not _SKIPPED.search(name)]
+  blocks = [name for name in kept if name.split('/')[-1] == 'block_emb']
+  heads = {
+    match['where']
+    for match in map(_HEAD.fullmatch, kept)
+    if match and 'reader/' not in match['where']
+  }
+  parts, left_over = {}, []
+  for name in kept:
+    found = _part_and_name(name, heads)
+    if found is None:
+      left_over.append(name)
+      continue
+    part, theirs = found
+    other = parts.setdefault(part, {}).setdefault(theirs, name)
+    if other != name:
+      raise errors.UserError(
+        f'A checkpoint must hold one {part}. Found two in {source}, with '
+        f'{other} and {name}. Save them as two checkpoints.'
+      )
+  return Recognized(
+    parts,
+    blocks[0] if blocks else None,
+    [name for name in left_over if name not in blocks[:1]],
+  )
+
+
+def _part_and_name(
+  name: str, heads: Collection[str]
+) -> Optional[tuple[str, str]]:
+  """Returns (part, Hugging Face's name), or None for another variable."""
+  if match := _BERT.fullmatch(name):
+    where = match['where']
+    above = re.sub(r'module(_\d+)?/$', '', where)
+    is_below = 'reader/' not in where and where != above and above in heads
+    return EMBEDDER if is_below else READER, _dotted(match['rest'])
+  if match := _MASKED_LM.fullmatch(name):
+    # Checkpoints of BERT also have the next-sentence head here.
+    return READER, _dotted(match['rest'])
+  if match := _HEAD.fullmatch(name):
+    part = READER if 'reader/' in match['where'] else EMBEDDER
+    layer = _HEADS[part].get(match['layer'])
+    if layer:
+      return part, f'{layer}.{_SUFFIXES.get(match["rest"], match["rest"])}'
+  return None
+
+
+def _dotted(rest: str) -> str:
+  """Translates a name without 'bert/', or 'cls/predictions/...'."""
+  *path, last = re.sub(r'layer_(\d+)', r'layer/\1', rest).split('/')
+  if last.endswith('_embeddings'):
+    path += [last, 'weight']
+  elif last == 'output_bias':
+    path += ['bias']
+  else:
+    path += [_SUFFIXES.get(last, last)]
+  return '.'.join(path)

@@ -145,7 +145,8 @@ def open_model(
         f'{opened.params.path}. Make one with {maker}.'
       )
   built = [part for part in built if part in (*parts, *optional)]
-  opened.check_sizes()
+  shapes = {name: array.shape for name, array in arrays.items()}
+  config_sizes.check(opened.config.model, shapes, opened.params.path)
   model = realm_model.RealmModel(
     opened.config.model,
     built,

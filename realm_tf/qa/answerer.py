@@ -6,20 +6,27 @@ would answer "u . s ." for "U.S.".
 
 from collections.abc import Callable, Iterable, Sequence
 import dataclasses
+import math
 from typing import Any, Optional, cast
 
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.data import block_table
 from realm_tf.data import sampling
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.model import realm_model
+from realm_tf.model import seq2seq
 from realm_tf.model import span_reader
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answer_choice
 from realm_tf.qa import calibration as calibration_lib
 from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
+
+_BOOK_BATCH = 64
 
 # (question_ids int32 [B, Lx], title_ids int32 [B, K, Lt], body_ids int32
 # [B, K, Lz], retrieval_scores float32 [B, K]) -> scores, retrieval scores
@@ -113,8 +120,13 @@ class Answerer:
       self.lengths.title_tokens,
       self.finetuning.joint_tokens - 3,
     )
+    # -inf, the score of no block, would make NaN.
+    found = np.where(np.isfinite(read.scores), read.scores, 0.0)
     scores = cast(Reader, self.reader)(
-      question_ids, title_ids, sampling.trim(body_ids, 1), _finite(read.scores)
+      question_ids,
+      title_ids,
+      sampling.trim(body_ids, 1),
+      found.astype(np.float32),
     )
     spans, null = map(np.array, scores)
     spans[read.block_ids < 0] = -np.inf  # No block has no span.
@@ -201,12 +213,9 @@ class Answerer:
     answers = []
     for row, question in enumerate(questions):
       columns = np.flatnonzero(retrieved.block_ids[row, : self.num_read] >= 0)
-      fields = [
-        (0, 0, '', share, float(score), '')
-        for share, score in zip(
-          found[row, columns].tolist(), retrieved.scores[row, columns]
-        )
-      ]
+      shares = found[row, columns].tolist()
+      scores = map(float, retrieved.scores[row, columns])
+      fields = ((0, 0, '', *each, '') for each in zip(shares, scores))
       ids = retrieved.block_ids[row, columns[:top_k]]
       null = max(0.0, 1.0 - float(compared[row, columns].sum()))
       evidence = self._evidence(ids, fields)
@@ -220,6 +229,62 @@ class Answerer:
     ids = block_ids.tolist()
     blocks = zip(ids, self.table.titles(ids), self.table.texts(ids), fields)
     return [answer_lib.Evidence(*block[:3], *block[3]) for block in blocks]
+
+
+class ClosedBook:
+  """Answers from an encoder-decoder's memory alone, by greedy decoding."""
+
+  def __init__(
+    self,
+    model: realm_model.RealmModel,
+    tokenizer: wordpiece.WordpieceTokenizer
+    | sentencepieces.SentencepieceTokenizer,
+    config: config_lib.ClosedBookConfig,
+    table: block_table.BlockTable,
+  ):
+    self.table = table
+    self._tokenizer = tokenizer
+    self._length = config.input_tokens
+    _, self._end_id = tokenizer.special_ids
+
+    @tf.function(
+      input_signature=[
+        tf.TensorSpec([_BOOK_BATCH, config.input_tokens], tf.int32)
+      ]
+    )
+    def write(ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+      found = model.seq2seq.greedy(ids, config.answer_tokens, self._end_id)
+      return found, model.seq2seq.log_likelihood(ids, found)
+
+    self._write = write
+
+  def answer(self, questions: Sequence[str]) -> list[answer_lib.Answer]:
+    """Answers questions without evidence; `score` is log p(y|x)."""
+    ids = sampling.end_rows(
+      self._tokenizer.token_ids_batch(list(questions)),
+      self._length,
+      self._end_id,
+    )
+    answers = []
+    for start in range(0, len(ids), _BOOK_BATCH):
+      some = ids[start : start + _BOOK_BATCH]
+      padded = np.pad(some, [(0, _BOOK_BATCH - len(some)), (0, 0)])
+      found, scores = (each.numpy() for each in self._write(padded))
+      for row, own, score in zip(range(start, len(ids)), found, scores):
+        kept = own[(own != seq2seq.PAD_ID) & (own != self._end_id)]
+        text = self._tokenizer.detokenize(kept)
+        probability = math.exp(min(0.0, score))
+        answers.append(
+          answer_lib.Answer(questions[row], text, float(score), [], probability)
+        )
+    return answers
+
+  def read(
+    self, queries: retriever_lib.Queries, retrieved: Any
+  ) -> list[answer_lib.Answer]:
+    """Answers queries; nothing was retrieved."""
+    del retrieved
+    return self.answer(queries.texts)
 
 
 def _alone(
@@ -241,8 +306,3 @@ def _unread_share(
   compared = answer_choice.softmax(scores)
   shown = np.take_along_axis(compared, choice.columns, axis=1) * choice.exists
   return np.maximum(1.0 - shown.sum(axis=1), 0.0)
-
-
-def _finite(scores: np.ndarray) -> np.ndarray:
-  """Replaces -inf, the score of no block, by 0: the reader would make NaN."""
-  return np.where(np.isfinite(scores), scores, 0.0).astype(np.float32)

@@ -9,9 +9,15 @@ from realm_tf import errors
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answerer as answerer_lib
 from realm_tf.qa import loading
-from realm_tf.qa import masked_sentence
+from realm_tf.qa import masked_sentences
 from realm_tf.run import manifests
 from realm_tf.run import recipe_result
+
+# Other names in realm.json; the last two are for the page of bin.serve.
+_NO_CHOICES = (
+  *('model_dir', 'corpus_dir', 'index_dir', 'pretrained_dir'),
+  *('best_effort', 'examples'),
+)
 
 
 class Found(NamedTuple):
@@ -68,8 +74,8 @@ class Bundle:
     return self._completer.complete(sentence)
 
   @functools.cached_property
-  def _completer(self) -> masked_sentence.Completer:
-    return masked_sentence.load(self.pretrained_dir, self.corpus_dir)
+  def _completer(self) -> masked_sentences.Completer:
+    return masked_sentences.load(self.pretrained_dir, self.corpus_dir)
 
 
 def load(
@@ -92,23 +98,22 @@ def load(
   Raises:
     UserError: A part is missing, or parts do not belong together.
   """
-  parts = {
+  given = {
     'corpus_dir': corpus_dir,
     'index_dir': index_dir,
     'pretrained_dir': pretrained_dir,
     **choices,
   }
-  given = {name: value for name, value in parts.items() if value is not None}
-  found = recipe_result.read(directory, given) | given
-  model_dir = found.pop('model_dir', directory)
-  corpus_dir = found.pop('corpus_dir', None) or _corpus_of(model_dir)
-  index_dir = found.pop('index_dir', None)
-  pretrained_dir = found.pop('pretrained_dir', model_dir)
-  for name in ('best_effort', 'examples'):  # For the page of bin.serve.
-    found.pop(name, None)
+  given = {name: value for name, value in given.items() if value is not None}
+  found: dict[str, Any] = {'model_dir': directory}
+  found |= recipe_result.read(directory, given) | given
+  model_dir = found['model_dir']
+  corpus_dir = found.get('corpus_dir') or _corpus_of(model_dir)
+  chosen = {name: found[name] for name in found if name not in _NO_CHOICES}
   answerer = loading.load_answerer(
-    model_dir, corpus_dir, index_dir, loading.Choices(**found)
+    model_dir, corpus_dir, found.get('index_dir'), loading.Choices(**chosen)
   )
+  pretrained_dir = found.get('pretrained_dir', model_dir)
   return Bundle(answerer, model_dir, corpus_dir, pretrained_dir)
 
 

@@ -1,4 +1,9 @@
-"""A model directory, an index and a corpus -> an answerer."""
+"""A model directory, an index and a corpus -> an answerer.
+
+`load` opens the files, from the model directory down; `answerers_of` makes
+calibration, search and reader of an open model; `over_model` does the same for
+a model in memory, such as one in training.
+"""
 
 from collections.abc import Callable, Sequence
 import dataclasses
@@ -7,13 +12,16 @@ from typing import NamedTuple, Optional, TypeVar
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import names
+from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import block_table
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.index import storage
 from realm_tf.model import precision
 from realm_tf.model import realm_model
 from realm_tf.qa import answerer as answerer_lib
 from realm_tf.qa import calibration
+from realm_tf.qa import outcome as outcome_lib
 from realm_tf.qa import reading
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
@@ -72,6 +80,20 @@ def load(
   ).with_index(index_dir)
 
 
+def load_closed_book(
+  model_dir: str, corpus_dir: str
+) -> answerer_lib.ClosedBook:
+  """Opens a model directory of bin.train_closed_book.
+
+  Raises UserError for another kind of model, or another vocabulary than the
+  corpus.
+  """
+  table = block_table.BlockTable.open(corpus_dir)
+  opened = model_files.open_model(model_dir, [realm_model.SEQ2SEQ], table=table)
+  config = opened.config.closed_book
+  return answerer_lib.ClosedBook(opened.model, opened.tokenizer, config, table)
+
+
 def load_answerer(
   model_dir: str,
   corpus_dir: str,
@@ -98,12 +120,13 @@ def answerers_of(
   sparse_weights: Sequence[float],
   build_sparse: SparseBuilder = bm25.over_table,
 ) -> list[answerer_lib.Answerer]:
-  """Returns an answerer for each weight of BM25, the others in `choices` alike.
-
-  Several answerers share search and reading.
-  """
-  model, finetuning = choose_reader(loaded, choices)
+  """Returns an answerer for each weight of BM25; they share all but it."""
   shares = len(sparse_weights) > 1
+  model, finetuning = choose_reader(loaded, choices)
+  calibrations = [
+    calibration_of(loaded, choices._replace(sparse_weight=each), finetuning)
+    for each in sparse_weights
+  ]
   retriever: retriever_lib.Retriever = retriever_lib.InBatches(
     retrievers.open(choices.retriever, loaded.table, loaded),
     finetuning.eval_batch_size,
@@ -122,45 +145,40 @@ def answerers_of(
       loaded.tokenizer.special_ids,
       finetuning,
     )
-  answerer = answerer_lib.Answerer(
-    loaded.tokenizer,
-    loaded.table,
-    retriever,
-    reader,
-    loaded.config.lengths,
-    finetuning,
-  )
   sparse = build_sparse(loaded.table) if any(sparse_weights) else None
-  return [
-    _at_weight(answerer, loaded, choices._replace(sparse_weight=weight), sparse)
-    for weight in sparse_weights
-  ]
-
-
-def _at_weight(
-  answerer: answerer_lib.Answerer,
-  loaded: model_files.OpenModel,
-  choices: Choices,
-  sparse: Optional[retriever_lib.Retriever],
-) -> answerer_lib.Answerer:
-  """Returns the answerer with the weight of BM25, and its calibration."""
-  found = calibration_of(loaded, choices, answerer.finetuning)
-  threshold = threshold_of(found, choices)
-  result = dataclasses.replace(answerer, calibration=found, threshold=threshold)
-  if sparse and choices.sparse_weight:
-    return with_sparse(result, sparse, choices.sparse_weight)
-  return result
+  answerers = []
+  for weight, (found, threshold) in zip(sparse_weights, calibrations):
+    answerer = answerer_lib.Answerer(
+      loaded.tokenizer,
+      loaded.table,
+      retriever,
+      reader,
+      loaded.config.lengths,
+      finetuning,
+      found,
+      threshold,
+    )
+    if sparse and weight:
+      answerer = with_sparse(answerer, sparse, weight)
+    answerers.append(answerer)
+  return answerers
 
 
 def calibration_of(
   loaded: model_files.OpenModel,
   choices: Choices,
   finetuning: config_lib.FinetuningConfig,
-) -> Optional[calibration.Calibration]:
-  """Returns the model's calibration; None with another model's reader."""
-  if choices.reader_dir:
-    return None
-  return calibration.read(loaded.path, setting_of(choices, finetuning))
+) -> tuple[Optional[calibration.Calibration], float]:
+  """Returns the model's calibration, and the threshold of refusing.
+
+  There is no calibration with another model's reader.
+  """
+  found = None
+  if not choices.reader_dir:
+    found = calibration.read(loaded.path, setting_of(choices, finetuning))
+  if choices.threshold is not None:
+    return found, choices.threshold
+  return found, found.threshold if found else 0.0
 
 
 def setting_of(
@@ -173,15 +191,6 @@ def setting_of(
     finetuning.num_read,
     finetuning.answer_by,
   )
-
-
-def threshold_of(
-  found: Optional[calibration.Calibration], choices: Choices
-) -> float:
-  """Returns the least probability of an answer that is not refused."""
-  if choices.threshold is not None:
-    return choices.threshold
-  return found.threshold if found else 0.0
 
 
 def with_sparse(
@@ -261,3 +270,44 @@ def over_model(
     config.lengths,
     config.finetuning,
   )
+
+
+class Validator:
+  """Measures a model in training: fine-tuning picks parameters by exact match.
+
+  It measures like `bin.evaluate`, on at least one question. `retriever`
+  replaces the model's own search.
+  """
+
+  def __init__(
+    self,
+    questions: Sequence[questions_lib.Question],
+    table: block_table.BlockTable,
+    tokenizer: wordpiece.WordpieceTokenizer,
+    config: config_lib.ExperimentConfig,
+    retriever: Optional[retriever_lib.Retriever] = None,
+  ):
+    self._questions = questions
+    self._setting = table, tokenizer, config
+    self._retriever = retriever
+    self._index: Optional[storage.Index] = None
+    self._answerer: Optional[answerer_lib.Answerer] = None
+
+  def __call__(
+    self, model: realm_model.RealmModel, index: storage.Index
+  ) -> float:
+    """Returns the exact match of the current parameters, in percent.
+
+    The model must be the same object in every call.
+    """
+    answerer = self._answerer
+    if answerer is None or index is not self._index:
+      answerer = over_model(model, index.searcher, *self._setting)
+      self._index, self._answerer = index, answerer
+    queries = answerer.queries([each.question for each in self._questions])
+    retriever = self._retriever or answerer.retriever
+    found = retriever.retrieve(queries, answerer.num_read)
+    answers = answerer.read(queries, found, 1)
+    predictions = [answer.prediction for answer in answers]
+    exact = outcome_lib.quality(predictions, self._questions).exact
+    return 100 * float(exact.mean())

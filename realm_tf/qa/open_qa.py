@@ -11,14 +11,16 @@ import numpy as np
 import tensorflow as tf
 import tqdm
 
-from realm_tf import errors
+from realm_tf.config import names
+from realm_tf.corpus import json_records
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import block_table
+from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.model import path_scorer
+from realm_tf.model import seq2seq
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answerer as answerer_lib
-from realm_tf.qa import closed_book
-from realm_tf.qa import comparison
 from realm_tf.qa import outcome as outcome_lib
 from realm_tf.qa import rankings
 from realm_tf.qa import refusing
@@ -27,8 +29,11 @@ from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
 from realm_tf.text import answers as answers_lib
 
-COMPARISON = 'comparison.jsonl'
 RISK_COVERAGE = 'risk_coverage.jsonl'
+# Prefixes of the weights that a question uses.
+_READER = ('reader_', 'span_reader/')
+_QUERY_TOWER = ('shared_', 'query_')
+_PATH = (path_scorer.PREFIX,)
 
 # (queries, blocks of each query) -> answers.
 Reading = Callable[
@@ -65,52 +70,41 @@ class OpenQa:
     questions: Sequence[questions_lib.Question],
     recall_at: Sequence[int],
     output_dir: str,
-    other: Optional[comparison.Other] = None,
     articles: Optional[rankings.Articles] = None,
   ) -> dict[str, Any]:
     """Answers at least one question; returns the fields of metrics.json.
 
     Only probabilities and times are of impossible questions, too. Writes
-    predictions.jsonl and risk_coverage.jsonl, or ranks.jsonl without a reader,
-    and comparison.jsonl with `other`, which needs a reader.
+    predictions.jsonl and risk_coverage.jsonl, or ranks.jsonl without a reader.
     """
-    judged = (q.answers or q.is_impossible for q in questions)
-    if self.read and not any(judged):
-      # There is no reference to compare an answer with.
-      only_found = dataclasses.replace(self, read=None)
-      return only_found.run(questions, recall_at, output_dir, other, articles)
-    if other and not self.read:
-      raise errors.UserError(
-        '--compare must come with a model that reads answers. Found no reader. '
-        'Give a --model_dir from bin.finetune.'
-      )
-    depth = articles.num_blocks if articles else 0
+    # Without references, there is nothing to compare an answer with.
+    is_read = self.read and any(q.answers or q.is_impossible for q in questions)
+    depth = max(self.num_retrieved, articles.num_blocks if articles else 0)
     outcome = self._answer(
-      questions, max(self.num_retrieved, depth, *recall_at)
+      questions, max(depth, *recall_at), self.read if is_read else None
     )
     metrics: dict[str, Any] = {'num_questions': len(questions)}
-    if self.read:
-      metrics |= refusing.measure(refusing.of_outcome(outcome))
+    tf.io.gfile.makedirs(output_dir)
+    if is_read or outcome.has_answers:
+      rows = outcome.rows()
+      name = summary.PREDICTIONS if is_read else summary.RANKS
+      _write_lines(os.path.join(output_dir, name), rows)
+    if is_read:
+      rated = refusing.of_rows(rows)
+      metrics |= refusing.measure(rated)
+      curve = refusing.points(rated)
+      _write_lines(os.path.join(output_dir, RISK_COVERAGE), curve)
     median, slow = 1000 * np.quantile(outcome.seconds, [0.5, 0.95])
     metrics['latency_ms_median'] = float(median)
     metrics['latency_ms_p95'] = float(slow)
     metrics['latency_batch_size'] = self.batch_size
-    metrics |= self._evaluate(outcome, recall_at, articles)
-    tf.io.gfile.makedirs(output_dir)
-    if self.read or outcome.has_answers:
-      name = comparison.PREDICTIONS if self.read else comparison.RANKS
-      _write_lines(os.path.join(output_dir, name), outcome.rows())
-    if self.read:
-      path = os.path.join(output_dir, RISK_COVERAGE)
-      _write_lines(path, refusing.points(refusing.of_outcome(outcome)))
-    if other:
-      counts, rows = other.compare(outcome.predictions)
-      metrics['comparison'] = {'other': other.directory, **counts}
-      _write_lines(os.path.join(output_dir, COMPARISON), rows)
-    return metrics
+    return metrics | self._evaluate(outcome, recall_at, articles)
 
   def _answer(
-    self, questions: Sequence[questions_lib.Question], num_retrieved: int
+    self,
+    questions: Sequence[questions_lib.Question],
+    num_retrieved: int,
+    read: Optional[Reading],
   ) -> outcome_lib.Outcome:
     found: list[searcher_lib.Neighbors] = []
     answers: list[answer_lib.Answer] = []
@@ -120,13 +114,12 @@ class OpenQa:
         batch = [q.question for q in questions[start : start + self.batch_size]]
         began = self.clock()
         queries = self.queries(batch)
-        retrieved = self.retriever.retrieve(queries, num_retrieved)
-        if self.read:
-          answers += self.read(queries, retrieved)
+        found.append(self.retriever.retrieve(queries, num_retrieved))
+        if read:
+          answers += read(queries, found[-1])
         seconds += [(self.clock() - began) / len(batch)] * len(batch)
-        found.append(retrieved)
         progress.update(len(batch))
-    block_ids = np.concatenate([each.block_ids for each in found])
+    block_ids, scores = map(np.concatenate, zip(*found))
     is_gold = None
     if self.read_article_ids and any(q.gold_id for q in questions):
       is_gold = is_of_gold_article(block_ids, self.read_article_ids, questions)
@@ -134,15 +127,9 @@ class OpenQa:
       block_ids, [q.answers for q in questions], [q.regex for q in questions]
     )
     # The first batch waits for compilation: it counts only if it is alone.
-    warm = seconds[self.batch_size :] or seconds
+    warm = np.array(seconds[self.batch_size :] or seconds)
     return outcome_lib.Outcome(
-      questions,
-      block_ids,
-      np.concatenate([each.scores for each in found]),
-      holds_answer,
-      is_gold,
-      answers,
-      np.array(warm),
+      questions, block_ids, scores, holds_answer, is_gold, answers, warm
     )
 
   def _evaluate(
@@ -199,7 +186,7 @@ def is_of_gold_article(
 def systems(
   retriever: str,
   table: block_table.BlockTable,
-  answerers: Sequence[answerer_lib.Answerer | closed_book.ClosedBook],
+  answerers: Sequence[answerer_lib.Answerer | answerer_lib.ClosedBook],
   seed: int,
 ) -> list[OpenQa]:
   """Returns a system of `evaluate --retriever` for each answerer.
@@ -213,31 +200,66 @@ def systems(
     return [
       OpenQa(matcher, search, read_article_ids=table.article_ids, seed=seed)
     ]
-  return [_system(matcher, table, answerer, seed) for answerer in answerers]
-
-
-def _system(
-  matcher: answers_lib.AnswerMatcher,
-  table: block_table.BlockTable,
-  answerer: answerer_lib.Answerer | closed_book.ClosedBook,
-  seed: int,
-) -> OpenQa:
-  if isinstance(answerer, closed_book.ClosedBook):
-    book = answerer
-    return OpenQa(
+  return [
+    OpenQa(matcher, retriever_lib.Nothing(), read=each.read, seed=seed)
+    if isinstance(each, answerer_lib.ClosedBook)
+    else OpenQa(
       matcher,
-      retriever_lib.Nothing(),
-      read=lambda queries, _: book.answer(queries.texts),
+      each.retriever,
+      each.queries,
+      each.read if each.reader else None,
+      each.num_compared if each.reader else 0,
+      read_article_ids=table.article_ids,
       seed=seed,
     )
-  return OpenQa(
-    matcher,
-    answerer.retriever,
-    answerer.queries,
-    answerer.read if answerer.reader else None,
-    answerer.num_compared if answerer.reader else 0,
-    read_article_ids=table.article_ids,
-    seed=seed,
+    for each in answerers
+  ]
+
+
+def costs(
+  retriever: str,
+  corpus_dir: str,
+  model_dir: Optional[str],
+  reader_dir: Optional[str] = None,
+  index_dir: Optional[str] = None,
+) -> dict[str, float]:
+  """Returns the parameters used for a question, and megabytes of files read.
+
+  They are columns of Table 1. Embed_doc and the head for masked words do not
+  count: no question uses them. For BM25 and TF-IDF only the corpus counts:
+  their index is never on disk.
+  """
+  searches = retriever in (names.MODEL, *names.BY_LINKS)
+  used: list[tuple[str, tuple[str, ...]]] = []  # Directory, prefixes.
+  num_bytes = 0
+  if model_dir:
+    reads = seq2seq.PREFIXES if retriever == names.NOTHING else _READER
+    used.append((reader_dir or model_dir, reads))
+  if model_dir and searches:
+    path = _PATH if retriever == names.PATH else ()
+    used.append((model_dir, _QUERY_TOWER + path))
+    newest = model_files.open_model(model_dir).newest_index
+    num_bytes += _num_bytes(index_dir or (newest.path if newest else ''))
+  arrays = [
+    array
+    for directory, prefixes in used
+    for name, array in model_files.open_model(directory).read_params().items()
+    if name.startswith(prefixes)
+  ]
+  num_bytes += sum(array.nbytes for array in arrays)
+  if retriever != names.NOTHING:
+    num_bytes += _num_bytes(corpus_dir)
+  return {
+    'parameters': sum(array.size for array in arrays),
+    'megabytes': num_bytes / 1e6,
+  }
+
+
+def _num_bytes(directory: str) -> int:
+  return sum(
+    tf.io.gfile.stat(os.path.join(folder, name)).length
+    for folder, _, in_folder in tf.io.gfile.walk(directory)
+    for name in in_folder
   )
 
 
@@ -250,7 +272,7 @@ def write_metrics(
   if ranks := metrics.pop('span_ranks', None):
     rows = [{'span_rank': rank or None} for rank in ranks]
     _write_lines(os.path.join(output_dir, 'span_ranks.jsonl'), rows)
-  path = os.path.join(output_dir, comparison.METRICS)
+  path = os.path.join(output_dir, summary.METRICS)
   with tf.io.gfile.GFile(path, 'w') as file:
     file.write(json.dumps(metrics, indent=2) + '\n')
   return metrics
@@ -264,8 +286,13 @@ def write_together(
   `eval_dirs` has the directory with predictions.jsonl of each name.
   """
   sets = {
-    name: refusing.read(os.path.join(path, comparison.PREDICTIONS))
-    for name, path in eval_dirs.items()
+    name: refusing.of_rows(
+      row
+      for _, row in json_records.read_lines(
+        os.path.join(folder, summary.PREDICTIONS)
+      )
+    )
+    for name, folder in eval_dirs.items()
   }
   curve = refusing.points(refusing.joined(sets.values()))
   _write_lines(os.path.join(output_dir, RISK_COVERAGE), curve)

@@ -4,7 +4,7 @@ An evaluator yields (metric, values in [0, 1]) of an outcome, a value for each
 question that the metric is about. `summary` makes means and intervals of them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import dataclasses
 import functools
 from typing import Any, NamedTuple, Optional
@@ -67,13 +67,10 @@ class Outcome:
   answers: Sequence[answer_lib.Answer]
   seconds: np.ndarray
 
-  @property
-  def predictions(self) -> list[str]:
-    return [answer.prediction for answer in self.answers]
-
   @functools.cached_property
   def quality(self) -> Quality:
-    return quality(self.predictions, self.questions)
+    predictions = [answer.prediction for answer in self.answers]
+    return quality(predictions, self.questions)
 
   @property
   def has_answers(self) -> bool:
@@ -181,7 +178,3 @@ def recall(name: str, found: np.ndarray, recall_at: Sequence[int]) -> Values:
 def first_rank(found: np.ndarray) -> np.ndarray:
   """Returns the rank from 1 of each row's first right block, or 0, int [Q]."""
   return np.where(found.any(axis=1), found.argmax(axis=1) + 1, 0)
-
-
-# Evaluator of `open_qa`: yields values of the questions that it is about.
-Evaluator = Callable[[Outcome], Values]

@@ -5,7 +5,7 @@ its best block. The package's recall@k is about answers, also called Success@k.
 """
 
 import collections
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 import os
 from typing import Optional
 
@@ -15,11 +15,12 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.corpus import beir
+from realm_tf.corpus import qrels as qrels_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import article_lookup
 from realm_tf.data import block_table
 from realm_tf.qa import outcome as outcome_lib
+from realm_tf.run import outputs
 
 _DEPTH = 1000  # As of a TREC run.
 _TAG = 'realm_tf'
@@ -55,11 +56,11 @@ class Articles:
     self._table, self._trec_run = table, trec_run
     self._measures = {f'R@{k}': ir_measures.R @ k for k in recall_at}
     self._measures |= _MEASURES
-    judged = beir.read_qrels(qrels) if qrels else {}
+    judged = qrels_lib.read(qrels) if qrels else {}
     self._ids = query_ids(questions, judged)
     self._qrels = {n: judged[n] for n in self._ids if n in judged}
     if judged:
-      relevant = beir.relevant(judged, self._ids)
+      relevant = qrels_lib.relevant(judged, self._ids)
       article_lookup.check(relevant, table, '--qrels')
     for name in [*self._ids, *table.all_article_ids()] if trec_run else []:
       if len(name.split()) != 1:
@@ -72,33 +73,26 @@ class Articles:
     ranked = rank_articles(outcome, self._table.article_ids)
     ranked_by_id = dict(zip(self._ids, ranked, strict=True))
     if self._trec_run:
-      folder = os.path.dirname(self._trec_run)
-      if folder:
-        tf.io.gfile.makedirs(folder)
-      with tf.io.gfile.GFile(self._trec_run, 'w') as file:
-        file.write(''.join(_trec_lines(ranked_by_id)))
-    if self._qrels:
-      yield from measure(self._qrels, ranked_by_id, self._measures)
-
-
-def measure(
-  qrels: beir.Qrels,
-  ranked: Mapping[str, Ranking],
-  measures: Mapping[str, ir_measures.Measure],
-) -> outcome_lib.Values:
-  """Yields (name, value of each query of `qrels`), 0 without a ranking."""
-  run = {query: dict(ranking) for query, ranking in ranked.items()}
-  found = {
-    (each.measure, each.query_id): each.value
-    for each in ir_measures.iter_calc(measures.values(), qrels, run)
-  }
-  for name, each in measures.items():
-    yield name, np.array([found.get((each, query), 0.0) for query in qrels])
+      tf.io.gfile.makedirs(os.path.dirname(self._trec_run) or '.')
+      lines = [
+        f'{query} Q0 {article} {rank} {score!r} {_TAG}\n'
+        for query, ranking in ranked_by_id.items()
+        for rank, (article, score) in enumerate(ranking, 1)
+      ]
+      outputs.write_text(self._trec_run, ''.join(lines))
+    if not self._qrels:
+      return
+    run = {query: dict(ranking) for query, ranking in ranked_by_id.items()}
+    values = ir_measures.iter_calc(self._measures.values(), self._qrels, run)
+    found = {(each.measure, each.query_id): each.value for each in values}
+    for name, each in self._measures.items():  # 0 without a ranking.
+      rows = [found.get((each, query), 0.0) for query in self._qrels]
+      yield name, np.array(rows)
 
 
 def query_ids(
   questions: Sequence[questions_lib.Question],
-  qrels: Optional[beir.Qrels] = None,
+  qrels: Optional[qrels_lib.Qrels] = None,
 ) -> list[str]:
   """Returns the questions' ids; a question without an id gets its number.
 
@@ -152,11 +146,3 @@ def rank_articles(
       last = min(articles[name], np.nextafter(last, np.float32(-np.inf)))
       rankings[-1].append((name, float(last)))
   return rankings
-
-
-def _trec_lines(ranked: Mapping[str, Ranking]) -> list[str]:
-  return [
-    f'{query} Q0 {article} {rank} {score!r} {_TAG}\n'
-    for query, ranking in ranked.items()
-    for rank, (article, score) in enumerate(ranking, 1)
-  ]

@@ -1,13 +1,30 @@
-"""Values of each question -> means, 95 % intervals, categories and tables."""
+"""Values of each question -> means, 95 % intervals, categories and tables.
+
+A table of systems is made of their evaluations. Means of two systems may differ
+by chance: McNemar's exact test (1947) compares the numbers of questions that
+only one of them has right.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
+import os
 import re
 from typing import Any
 
 import numpy as np
+from scipy import stats
+import tensorflow as tf
 
+from realm_tf import errors
+from realm_tf import input_files
+from realm_tf import json_text
+from realm_tf.corpus import json_records
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.qa import outcome as outcome_lib
+from realm_tf.run import json_shapes
 
+METRICS = 'metrics.json'
+PREDICTIONS = 'predictions.jsonl'
+RANKS = 'ranks.jsonl'
 NUM_RESAMPLES = 1000
 _LEVEL = 0.95
 _CHUNK = 4_000_000  # Draws at once: 32 MB of indices and 32 MB of counts.
@@ -21,6 +38,22 @@ _NUMBER = re.compile(
   r'|July|August|September|October|November|December)\b'
 )
 _NAME = re.compile(r'\b[^\W\d_a-z]')
+
+# Columns of a table of systems.
+_QUALITY = [
+  *(f'{prefix}recall@{k}' for prefix in ('span_', '') for k in (1, 5, 20)),
+  'exact_match',
+  'f1',
+]
+_COSTS = ['latency_ms_median', 'parameters', 'megabytes']
+# Metric -> field of its intervals; McNemar tests a system's first metric.
+_INTERVALS = {
+  'exact_match': 'intervals',
+  'recall@5': 'intervals',
+  'span_recall@5': 'span_intervals',
+}
+
+_RANK = json_shapes.nullable(json_shapes.COUNT)
 
 Categories = dict[str, dict[str, dict[str, float]]]
 
@@ -148,3 +181,89 @@ def _cell(value: Any) -> str:
   if isinstance(value, int):
     return f'{value:,}'
   return f'{value:.1f}' if value > 1 or not value else f'{value:.2g}'
+
+
+def systems(
+  eval_dirs: Mapping[str, str],
+  questions: Sequence[questions_lib.Question],
+  with_costs: bool = False,
+) -> list[dict[str, Any]]:
+  """Returns a row for each system: its cells by the name of the column.
+
+  Args:
+    eval_dirs: The --output_dir of bin.evaluate for each system's name.
+    questions: Questions of all evaluations, for the p of McNemar's exact test
+      against the first system; [] leaves p out.
+    with_costs: Whether to add milliseconds, parameters and megabytes.
+  """
+  result = []
+  first: dict[str, Any] = {}
+  for name, folder in eval_dirs.items():
+    path = os.path.join(folder, METRICS)
+    if not tf.io.gfile.exists(path):
+      raise errors.UserError(
+        f'Every system must have an evaluation. Found no {path}. Run the launch'
+        ' script again: it resumes.'
+      )
+    metrics = json_text.parse_object(
+      input_files.read(path), path, 'Evaluate again.'
+    )
+    cells = {kind: metrics[kind] for kind in _QUALITY if kind in metrics}
+    kind = next((kind for kind in _INTERVALS if kind in metrics), None)
+    if kind:
+      cells['interval'] = metrics[_INTERVALS[kind]][kind]
+    if kind and questions and _INTERVALS[kind] == 'intervals':
+      right = read_right(folder, questions, kind)
+      cells['p'] = p_value(right, first.setdefault(kind, right))
+    if with_costs:
+      cells |= {kind: metrics[kind] for kind in _COSTS}
+    result.append({'system': name, **cells})
+  return result
+
+
+def p_value(this: np.ndarray, other: np.ndarray) -> float:
+  """Returns the exact two-sided p-value of McNemar's test.
+
+  `this` and `other`, bool [Q], tell which questions two systems have right. If
+  they are equal, each question that only one has right is a toss of a coin.
+  """
+  num = int((this != other).sum())
+  only_this = int((this & ~other).sum())
+  return float(stats.binomtest(only_this, num).pvalue) if num else 1.0
+
+
+def read_right(
+  directory: str, questions: Sequence[questions_lib.Question], metric: str
+) -> np.ndarray:
+  """Returns whether an evaluation has each question right, bool [Q].
+
+  `metric` is 'exact_match', or recall@k for a run without a reader.
+
+  Raises:
+    UserError: There is no such evaluation, or its questions are others.
+  """
+  name, field, shape = RANKS, 'answer_rank', _RANK
+  if metric == 'exact_match':
+    name, field, shape = PREDICTIONS, 'prediction', json_shapes.TEXT
+  path = os.path.join(directory, name)
+  if not tf.io.gfile.exists(path):
+    raise errors.UserError(
+      f'An evaluation with {metric} must have {name}. Found no {path}. Run '
+      'bin.evaluate again.'
+    )
+  fields = {'question': json_shapes.TEXT, field: shape}
+  rows = [
+    json_shapes.check(row, fields, where, 'Run bin.evaluate again.')
+    for where, row in json_records.read_lines(path)
+  ]
+  if [row['question'] for row in rows] != [q.question for q in questions]:
+    raise errors.UserError(
+      'Systems must be evaluated on the same questions, in order. Found '
+      f'{len(rows)} in {path} that are not the {len(questions)} of --questions.'
+      ' Run bin.evaluate on the same questions.'
+    )
+  values = [row[field] for row in rows]
+  if metric == 'exact_match':
+    return outcome_lib.quality(values, questions).exact
+  k = int(metric.removeprefix('recall@'))
+  return np.array([bool(rank) and rank <= k for rank in values])

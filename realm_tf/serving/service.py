@@ -17,7 +17,7 @@ import prometheus_client
 
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answerer as answerer_lib
-from realm_tf.qa import masked_sentence
+from realm_tf.qa import masked_sentences
 from realm_tf.retrieval import hot_swap
 from realm_tf.serving import bodies
 from realm_tf.serving import changes
@@ -93,7 +93,7 @@ class Service:
     live: Live,
     *,
     log: Optional[changes.DocumentLog] = None,
-    completer: Optional[masked_sentence.Completer] = None,
+    completer: Optional[masked_sentences.Completer] = None,
     top_k: Optional[int] = None,
     batch_size: Optional[int] = None,
     queue_size: int = 256,

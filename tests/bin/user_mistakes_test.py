@@ -79,7 +79,6 @@ def _cases(files):
   unasked = {'queries_dir': files.queries, 'questions': ''}
   unasked['trec_run'] = files.new
   yield 'evaluate', unasked, '--trec_run need one --questions'
-  yield 'evaluate', {'compare': files.other_run}, 'same questions'
   unlinked = {'retriever': 'bm25_graph', 'model_dir': ''}
   yield 'evaluate', unlinked, '--links=markup'
   for name in ('answer', 'evaluate'):

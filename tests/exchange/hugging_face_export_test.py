@@ -14,7 +14,6 @@ from realm_tf.config import config_files
 from realm_tf.data import joining
 from realm_tf.exchange import hugging_face
 from realm_tf.exchange import hugging_face_export
-from realm_tf.exchange import hugging_face_model
 from realm_tf.exchange import model_writing
 from realm_tf.index import model_files
 from realm_tf.model import realm_model
@@ -99,25 +98,6 @@ class HuggingFaceExportTest(parameterized.TestCase):
       {name: value.shape for name, value in expected.items()},
     )
 
-  def test_a_shared_tower_serves_queries_and_blocks(self):
-    model_dir, variables = self._model_dir(
-      [realm_model.EMBEDDER], shared_towers=True
-    )
-    hugging_face_export.export(model_dir, 'block', self.exported)
-    arrays = hugging_face.read(self.exported).arrays
-    name = 'shared_bert/word_embeddings/embeddings'
-    np.testing.assert_array_equal(arrays[name], variables[name].numpy())
-
-  def test_a_mean_embedder_is_complete(self):
-    model_dir, _ = self._model_dir(
-      [realm_model.EMBEDDER], head='mean', normalize=True
-    )
-    self.assertEmpty(
-      hugging_face_export.export(model_dir, 'query', self.exported)
-    )
-    embedder = hugging_face.read(self.exported).model.embedder
-    self.assertEqual((embedder.head, embedder.normalize), ('mean', True))
-
   @parameterized.parameters(
     {'head': 'max'},
     {'head': 'first', 'normalize': True},
@@ -134,7 +114,7 @@ class HuggingFaceExportTest(parameterized.TestCase):
       **head,
     )
     hugging_face_export.export(model_dir, 'query', self.exported)
-    found = hugging_face_model.load(self.exported)
+    found = hugging_face.load(self.exported)
     config = model_writing.fit_lengths(found, tiny.TOKENIZER).model
     self.assertEqual(config.embedder.query_prompt, '5 6')
     self.assertEqual(config.embedder.block_prompt, '7')

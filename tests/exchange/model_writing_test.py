@@ -1,4 +1,4 @@
-"""Tests for realm_tf.exchange.{model_writing,hugging_face_model}."""
+"""Tests for realm_tf.exchange.{model_writing,hugging_face}."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.data import block_table
-from realm_tf.exchange import hugging_face_model
+from realm_tf.exchange import hugging_face
 from realm_tf.exchange import imported
 from realm_tf.exchange import model_writing
 from realm_tf.exchange import tf1_checkpoint
@@ -114,30 +114,25 @@ class ModelWritingTest(parameterized.TestCase):
       self.assertEqual(item.text[item.start : item.end], item.answer)
 
   def test_ids_of_blocks_are_rows_of_the_index(self):
+    titles = ['A', 'A', 'b', 'c', 'c', 'A']
+    tf1_release.write_blocks(self._path('titles.tfr'), titles)
     model_writing.write(self._release(), self.output_dir)
     table = block_table.BlockTable.open(self.output_dir + '/corpus')
     self.assertEqual(table.texts(range(len(_TEXTS))), _TEXTS)
+    self.assertEqual(table.titles(range(len(titles))), titles)
+    np.testing.assert_array_equal(table.article_rows, [0, 0, 1, 2, 2, 3])
     index = storage.load(
       versions.newest(layout.index_root(self.output_dir)).path,
       table.manifest['corpus_fingerprint'],
     )
     np.testing.assert_array_equal(np.asarray(index.embeddings), self.rows)
 
-  def test_titles_file_gives_the_titles_of_blocks(self):
-    titles = ['A', 'A', 'b', 'c', 'c', 'A']
-    tf1_release.write_blocks(self._path('titles.tfr'), titles)
-    model_writing.write(self._release(), self.output_dir)
-    table = block_table.BlockTable.open(self.output_dir + '/corpus')
-    self.assertEqual(table.titles(range(len(titles))), titles)
-    np.testing.assert_array_equal(table.article_rows, [0, 0, 1, 2, 2, 3])
-    os.remove(self._path('titles.tfr'))
-
   def test_a_complete_hugging_face_model_answers(self):
     directory = self._hugging_face(block_emb=self.rows)
     texts = np.empty(len(_TEXTS), object)
     texts[:] = [text.encode() for text in _TEXTS]
     np.save(directory + '/block_records.npy', texts, allow_pickle=True)
-    found = hugging_face_model.load(directory, imported.Given(self.vocab_file))
+    found = hugging_face.load(directory, imported.Given(self.vocab_file))
     self.assertIn('block_emb', found.report.used)
     self.assertEqual(found.finetuning.num_read, 2)
     self.assertNotEmpty(found.notes)  # Embed_doc is missing.
@@ -153,7 +148,7 @@ class ModelWritingTest(parameterized.TestCase):
         self._hugging_face('RealmEmbedder'),
       ]
     )
-    found = hugging_face_model.load(both, self._given())
+    found = hugging_face.load(both, self._given())
     self.assertEmpty(found.notes)
     self.assertFalse(found.model.embedder.shared_towers)
     names = {name.split('/')[0] for name in found.arrays}
@@ -173,25 +168,18 @@ class ModelWritingTest(parameterized.TestCase):
   def test_refuses_other_numbers_of_rows_and_blocks(self):
     self._assert_refused(self._release(self.rows[1:]), '5 rows and 6 blocks')
     self.assertFalse(os.path.exists(self.output_dir + '/corpus'))
-
-  def test_refuses_an_existing_corpus_of_another_size(self):
-    corpus_dir = tiny.write_corpus(self.directory)
     found = self._release()._replace(blocks_file=None)
+    corpus_dir = tiny.write_corpus(self.directory)
     self._assert_refused(found, '6 rows and 4 blocks', corpus_dir=corpus_dir)
 
-  def test_refuses_rows_of_another_width(self):
-    self._assert_refused(
-      self._release(self.rows[:, 1:]), 'embedder, 4. Found 3'
-    )
-
-  def test_refuses_another_vocabulary(self):
+  def test_refuses_rows_or_words_that_do_not_fit_the_weights(self):
+    narrow = self._release(self.rows[:, 1:])
+    self._assert_refused(narrow, 'embedder, 4. Found 3')
     with open(self.vocab_file, 'a') as file:
       file.write('g\n')
-    self._assert_refused(self._release(), '12 word embeddings and 13 lines')
-
-  def test_refuses_a_source_without_vocabulary(self):
-    found = self._release()._replace(vocab_file=None)
-    self._assert_refused(found, 'Give it as --vocab_file')
+    self._assert_refused(narrow, '12 word embeddings and 13 lines')
+    nothing = narrow._replace(vocab_file=None)
+    self._assert_refused(nothing, 'Give it as --vocab_file')
 
   def test_refuses_cut_off_blocks_and_writes_no_corpus(self):
     found = self._release()
@@ -210,11 +198,11 @@ class ModelWritingTest(parameterized.TestCase):
       directory + '/model.safetensors', directory + '/pytorch_model.bin'
     )
     with self.assertRaisesRegex(errors.UserError, 'save_pretrained'):
-      hugging_face_model.load(directory)
+      hugging_face.load(directory)
 
   def test_weights_in_several_files_are_read(self):
     directory = self._hugging_face(block_emb=self.rows)
-    whole = hugging_face_model.load(directory)
+    whole = hugging_face.load(directory)
     os.rename(
       directory + '/model.safetensors', directory + '/model-00001.safetensors'
     )
@@ -223,7 +211,7 @@ class ModelWritingTest(parameterized.TestCase):
       json.dump(
         {'weight_map': dict.fromkeys(names, 'model-00001.safetensors')}, file
       )
-    parts = hugging_face_model.load(directory)
+    parts = hugging_face.load(directory)
     self.assertEqual(whole.report, parts.report)
     np.testing.assert_array_equal(parts.embeddings[0:6], self.rows)
 
@@ -233,7 +221,7 @@ class ModelWritingTest(parameterized.TestCase):
     with open(directory + '/model.safetensors', 'r+b') as file:
       file.truncate(size)
     with self.assertRaisesRegex(errors.UserError, 'a whole safetensors file'):
-      hugging_face_model.load(directory)
+      hugging_face.load(directory)
 
 
 if __name__ == '__main__':

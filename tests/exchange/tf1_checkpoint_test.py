@@ -1,4 +1,4 @@
-"""Tests for realm_tf.exchange.{tf1_checkpoint,tf1_files,tf1_names}."""
+"""Tests for realm_tf.exchange.tf1_checkpoint."""
 
 import os
 
@@ -9,18 +9,12 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.exchange import imported
 from realm_tf.exchange import tf1_checkpoint
-from realm_tf.exchange import tf1_names
 from realm_tf.model import realm_model
 from tests.exchange import numpy_bert
 from tests.exchange import tf1_release
 
 _GIVEN = imported.Given(num_heads=tf1_release.NUM_HEADS)
 _ALL = [realm_model.EMBEDDER, realm_model.MASKED_LM, realm_model.SPAN]
-
-
-def _flipped(path, size):
-  with open(path, 'r+b') as file:
-    file.truncate(size)
 
 
 class Tf1CheckpointTest(parameterized.TestCase):
@@ -163,15 +157,14 @@ class Tf1CheckpointTest(parameterized.TestCase):
       self.directory, 'one embedder. Found .*/a/model and .*/b/model'
     )
 
-  def test_refuses_a_cut_off_file(self):
-    prefix = self._save('m/model', tf1_release.embedder(self.rng))
-    _flipped(prefix + '.data-00000-of-00001', 1000)
-    self._assert_refused(prefix, 'must be a whole checkpoint')
-
-  def test_refuses_a_cut_off_index_of_blocks(self):
-    prefix = self._save('encoded', {'block_emb': np.zeros([9, 4], np.float32)})
+  @parameterized.parameters(('m/model', 1000), ('encoded', 100))
+  def test_refuses_cut_off_files(self, name, size):
+    rows = {'block_emb': np.zeros([9, 4], np.float32)}
     self._save('m/model', tf1_release.embedder(self.rng))
-    _flipped(prefix + '.data-00000-of-00001', 100)
+    self._save('encoded', rows)
+    path = os.path.join(self.directory, name) + '.data-00000-of-00001'
+    with open(path, 'r+b') as file:
+      file.truncate(size)
     self._assert_refused(self.directory, 'must be a whole checkpoint')
 
   def test_refuses_a_kernel_of_another_size(self):
@@ -183,7 +176,7 @@ class Tf1CheckpointTest(parameterized.TestCase):
 
 class Tf1NamesTest(absltest.TestCase):
   def test_a_prefix_is_not_matched_inside_a_name(self):
-    found = tf1_names.recognize(
+    found = tf1_checkpoint.recognize(
       [
         'module_1/dense/kernel',
         'module_1/module/bert/pooler/dense/bias',

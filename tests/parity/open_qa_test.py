@@ -14,7 +14,7 @@ import tf_keras
 from realm_tf.config import names
 from realm_tf.corpus import questions
 from realm_tf.data import joining
-from realm_tf.exchange import hugging_face_model
+from realm_tf.exchange import hugging_face
 from realm_tf.exchange import model_writing
 from realm_tf.qa import loading
 from realm_tf.retrieval import retrievers
@@ -55,7 +55,7 @@ class OpenQaTest(peer_outputs.PeerTestCase):
 
   def _import(self, source):
     """Imports the model; it trains as theirs, in float32 without noise."""
-    found = hugging_face_model.load(source)
+    found = hugging_face.load(source)
     model, finetuning = found.model, found.finetuning
     embedder = dataclasses.replace(model.embedder, dropout_rate=0.0)
     return found._replace(

@@ -15,6 +15,8 @@ import tensorflow as tf
 
 from benchmarks import processes
 from realm_tf.exchange import t5
+from realm_tf.model import seq2seq
+from realm_tf.model import weights
 
 _AGREEMENT = 1e-4
 _END = 1
@@ -41,7 +43,10 @@ class T5Test(tf.test.TestCase, parameterized.TestCase):
       self.skipTest('benchmarks/peers.sh has not been run.')
     directory = os.path.join(self.directory, version)
     arrays = dict(np.load(os.path.join(directory, 'arrays.npz')))
-    return t5.load(directory), arrays
+    config, values = t5.read(directory)
+    model = seq2seq.Seq2Seq(config)
+    weights.assign(model.variables, values)
+    return model, arrays
 
   @parameterized.parameters('v1_0', 'v1_1')
   def test_logits_and_loss(self, version):

@@ -59,26 +59,16 @@ def _shown(choice, blocks):
   ('numpy', answer_choice.choose), ('graph', _in_graph)
 )
 class ChooseTest(parameterized.TestCase):
-  def test_by_span_the_best_one_wins(self, choose):
-    choice = choose(*_arrays(_BLOCKS), 'span')
-    self.assertEqual(
-      _shown(choice, _BLOCKS), [(0, 'Paris'), (1, 'Lyon'), (2, 'rome.')]
-    )
-    np.testing.assert_allclose(np.exp(choice.scores), [5], rtol=1e-6)
-    np.testing.assert_allclose(np.exp(choice.log_sums), [5], rtol=1e-6)
-
-  def test_by_text_the_largest_sum_wins_and_is_shown(self, choose):
-    choice = choose(*_arrays(_BLOCKS), 'text')
-    self.assertEqual(
-      _shown(choice, _BLOCKS), [(0, 'Rome'), (2, 'rome.'), (1, 'the Rome')]
-    )
-    np.testing.assert_allclose(np.exp(choice.scores), [6], rtol=1e-6)
-    np.testing.assert_allclose(np.exp(choice.log_sums), [6], rtol=1e-6)
-
-  def test_a_block_without_the_text_comes_last_with_its_own(self, choose):
+  def test_the_best_span_or_the_largest_sum_wins_and_is_shown(self, choose):
     blocks = (*_BLOCKS, (('Oslo', 4),))
-    choice = choose(*_arrays(blocks), 'text')
-    self.assertEqual(_shown(choice, blocks)[-1], (3, 'Oslo'))
+    by_span = [(0, 'Paris'), (1, 'Lyon'), (3, 'Oslo'), (2, 'rome.')]
+    # A block without the text comes last, with its own.
+    by_text = [(0, 'Rome'), (2, 'rome.'), (1, 'the Rome'), (3, 'Oslo')]
+    for by, score, shown in (('span', 5, by_span), ('text', 6, by_text)):
+      choice = choose(*_arrays(blocks), by)
+      self.assertEqual(_shown(choice, blocks), shown)
+      for found in (choice.scores, choice.log_sums):
+        np.testing.assert_allclose(np.exp(found), [score], rtol=1e-6)
 
   def test_by_span_the_sum_is_over_the_text_of_the_span(self, choose):
     blocks = (*_BLOCKS[:2], (('rome.', 2), ('PARIS', 2)))
@@ -144,18 +134,6 @@ class BestSpansTest(absltest.TestCase):
       np.testing.assert_array_equal(each, [[-np.inf, -np.inf]])
     np.testing.assert_array_equal(
       answer_choice.reading_probabilities(spans), np.zeros([1, 2, 6])
-    )
-
-  def test_a_missing_block_has_no_span(self):
-    scores = np.full([1, 2, 2, 1], -np.inf, np.float32)
-    scores[0, 0, 0, 0] = 2.0
-    spans = answer_choice.best_spans(scores, _NO_NULL)
-    np.testing.assert_array_equal(
-      spans.scores, [[[2, -np.inf], [-np.inf, -np.inf]]]
-    )
-    np.testing.assert_allclose(spans.log_normalizers, [[2.0, -np.inf]])
-    np.testing.assert_array_equal(
-      answer_choice.reading_probabilities(spans), [[[1, 0], [0, 0]]]
     )
 
   def test_agrees_with_sorting_everything(self):

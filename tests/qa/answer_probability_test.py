@@ -121,13 +121,6 @@ class AnswerProbabilityTest(parameterized.TestCase):
     # A block without spans has no part in the softmax over spans.
     self.assertAlmostEqual(answer.probability, 4 / 8 * 1 / 4, places=5)
 
-  def test_nothing_to_read(self):
-    answer = self._answer({-1: 1.0}, 'text')
-    self.assertEqual(
-      (answer.prediction, answer.probability, answer.null_probability),
-      ('', 0.0, 1.0),
-    )
-
 
 if __name__ == '__main__':
   absltest.main()

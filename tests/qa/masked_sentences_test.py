@@ -1,45 +1,131 @@
 """Tests for realm_tf.qa.masked_sentences."""
 
+import math
+import os
+import tempfile
+from unittest import mock
+
 from absl.testing import absltest
-import numpy as np
+from absl.testing import parameterized
+import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.data import masking
+from realm_tf.data import held_out
 from realm_tf.qa import masked_sentences
 from tests import fakes
 from tests import tiny
-
-_HOW = masking.Masking('salient', 6, 2, tiny.TOKENIZER.mask_id)
-_BLOCKS = [0, 2, 1]  # Hits of every query, best first; only block 1 has 'f'.
+from tests.serving import small_models
 
 
-class MaskedSentencesTest(absltest.TestCase):
+class MaskedSentenceTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.directory = cls.enter_context(tempfile.TemporaryDirectory())
+    cls.corpus_dir = tiny.write_corpus(cls.directory)
+    path = cls._path('pretrained', small_models.PRETRAINED)
+    cls.completer = masked_sentences.load(path, cls.corpus_dir)
+
+  @classmethod
+  def _path(cls, name, parts):
+    path = os.path.join(cls.directory, name)
+    small_models.write(path, cls.corpus_dir, parts)
+    return path
+
+  def test_probabilities_follow_equation_1(self):
+    done = self.completer.complete('a [MASK] d [MASK]')
+    self.assertLen(done['candidates'], 3)
+    null, *others = done['candidates']
+    self.assertIsNone(null['block_id'])
+    self.assertEqual(null['utility'], 0.0)
+    total = sum(candidate['p_z'] for candidate in done['candidates'])
+    self.assertAlmostEqual(total, 1.0, places=5)
+    for candidate in others:
+      self.assertIn(candidate['title'], 'abc')
+      self.assertAlmostEqual(
+        candidate['utility'],
+        math.log(candidate['p_y']) - math.log(null['p_y']),
+        places=5,
+      )
+    self.assertLen(done['completion'].split(), 2)
+    for side in ('with_retrieval', 'without_retrieval'):
+      self.assertLen(done[side], 2)
+      for words in done[side]:
+        shares = [word['probability'] for word in words]
+        self.assertEqual(shares, sorted(shares, reverse=True))
+
+  def test_p_of_one_mask_is_the_sum_over_blocks(self):
+    done = self.completer.complete('a [MASK] d')
+    expected = sum(z['p_z'] * z['p_y'] for z in done['candidates'])
+    first = done['with_retrieval'][0][0]
+    self.assertAlmostEqual(first['probability'], expected, places=5)
+    self.assertEqual(first['word'], done['completion'])
+    null = done['candidates'][0]['p_y']
+    without = {
+      word['word']: word['probability'] for word in done['without_retrieval'][0]
+    }
+    self.assertAlmostEqual(without[first['word']], null, places=5)
+
+  def test_the_null_block_has_its_bias(self):
+    model = self.completer._model
+    before = [z['p_z'] for z in self.completer.complete('[MASK]')['candidates']]
+    biased = lambda scores: scores + tf.constant([[math.log(3), 0.0, 0.0]])
+    with mock.patch.object(model, 'with_null_bias', biased):
+      self.completer._score = tf.function(self.completer._scores)
+      done = self.completer.complete('[MASK]')
+    # A bias of log 3 makes the odds of the null block three times as large.
+    p_null, expected = done['candidates'][0]['p_z'], 3 * before[0]
+    self.assertAlmostEqual(
+      p_null, expected / (expected + 1 - before[0]), places=5
+    )
+
+  @parameterized.parameters(
+    ('a b', 'Found 0'),
+    ('[MASK] ' * 3, 'Found 3'),
+    ('a ' * 6 + '[MASK]', 'Found 7'),
+  )
+  def test_wrong_sentences_are_refused(self, sentence, message):
+    with self.assertRaisesRegex(errors.RequestError, message):
+      self.completer.complete(sentence)
+
+  def test_a_model_without_masked_lm_is_refused(self):
+    with self.assertRaisesRegex(errors.UserError, 'fills masks'):
+      masked_sentences.load(self._path('qa', small_models.QA), self.corpus_dir)
+
+
+class SpanRecallTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._dir = self.create_tempdir().full_path
     self._table = tiny.open_corpus(self._dir)
-    self._queries = tiny.open_queries(
+    queries = [
+      ('a b .', 0),  # Of 2 and 1, the second has 'a'.
+      ('f a .', 1),  # Neither 0 nor 2 has 'f'.
+      ('b d .', 2),  # Of 0 and 1, the first has 'b'.
+    ]
+    self._queries_dir = tiny.write_queries(
       self._dir,
-      [
-        ('a b .', [[0, 1]], 0),  # Own block 0; of 2 and 1, the second has 'a'.
-        ('f a .', [[0, 1]], 1),  # Own block 1; neither 0 nor 2 has 'f'.
-        ('b d .', [[0, 1]], 2),  # Own block 2; of 0 and 1, the first has 'b'.
-      ],
+      (
+        tiny.query(tiny.TOKENIZER.tokenize(text).ids, [[0, 1]], own, text)
+        for text, own in queries
+      ),
+      corpus=self._table,
     )
 
-  def _mask(self, share):
-    return masked_sentences.mask(
-      self._queries, self._table, share, _HOW, seed=0
+  def _measure(self, share):
+    # Blocks 0, 2 and 1 are the hits of every query; only block 1 has 'f'.
+    return masked_sentences.span_recall(
+      self._queries_dir,
+      self._table,
+      tiny.TOKENIZER,
+      retriever=fakes.FakeRetriever([0, 2, 1], [0.0] * 3),
+      config=tiny.config(),
+      share=share,
+      recall_at=[1, 2],
     )
 
   def test_recall_leaves_out_the_own_block(self):
-    metrics = masked_sentences.measure(
-      self._mask(0.0),
-      self._table,
-      tiny.TOKENIZER,
-      retriever=fakes.FakeRetriever(_BLOCKS, [0.0] * 3),
-      recall_at=[1, 2],
-    )
+    metrics = self._measure(0.0)
     self.assertEqual(metrics['num_sentences'], 3)
     self.assertAlmostEqual(metrics['span_recall@1'], 100 / 3)
     self.assertAlmostEqual(metrics['span_recall@2'], 200 / 3)
@@ -49,20 +135,13 @@ class MaskedSentencesTest(absltest.TestCase):
     self.assertGreater(high, 200 / 3)
 
   def test_only_sentences_of_held_out_articles_count(self):
-    share = next(
-      share for share in np.arange(0.05, 1, 0.05) if self._numbers(share)
-    )
-    self.assertLess(len(self._mask(share)['query_ids']), 3)
-
-  def _numbers(self, share):
-    try:
-      return len(self._mask(share)['query_ids'])
-    except errors.UserError:
-      return 0
+    names = [article.title for article in tiny.ARTICLES]
+    metrics = self._measure(held_out.share_of(names))
+    self.assertEqual(metrics['num_sentences'], 1)
 
   def test_no_held_out_sentence_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'Raise --held_out_share'):
-      self._mask(1e-9)
+      self._measure(1e-9)
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.qa.open_qa, with outcome."""
+"""Tests for realm_tf.qa.open_qa and outcome."""
 
 import itertools
 import json
@@ -7,14 +7,19 @@ import os
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.index import model_directory
+from realm_tf.model import weights
 from realm_tf.qa import answer as answer_lib
-from realm_tf.qa import comparison
 from realm_tf.qa import open_qa
+from realm_tf.qa import outcome
+from realm_tf.qa import summary
 from realm_tf.retrieval import retriever
+from realm_tf.run import layout
+from realm_tf.run import versions
 from realm_tf.text import answers
 from tests import fakes
+from tests import tiny
 
 _TEXTS = ['Paris', 'Rome', 'K\u00f6ln']
 _QUESTIONS = [
@@ -107,10 +112,10 @@ class OpenQaTest(absltest.TestCase):
       {'num_questions': 1, **dict.fromkeys(names, 100.0)},
     )
     # The caller writes them together with the metrics of masked sentences.
-    path = os.path.join(self.output_dir, comparison.METRICS)
+    path = os.path.join(self.output_dir, summary.METRICS)
     self.assertFalse(os.path.exists(path))
     open_qa.write_metrics(metrics, self.output_dir)
-    written = json.loads(''.join(_lines(self.output_dir, comparison.METRICS)))
+    written = json.loads(''.join(_lines(self.output_dir, summary.METRICS)))
     self.assertEqual(written, metrics)
 
   def test_impossible_questions_count_for_refusing_only(self):
@@ -133,7 +138,7 @@ class OpenQaTest(absltest.TestCase):
     self.assertNotIn('exact_match', metrics)
     dirs = {'all': self.output_dir, 'alone': alone}
     open_qa.write_together(dirs, self.output_dir)
-    lines = _lines(self.output_dir, comparison.METRICS)
+    lines = _lines(self.output_dir, summary.METRICS)
     together = json.loads(''.join(lines))
     self.assertEqual(together['num_questions'], 5)
     self.assertEqual(together['sets']['alone']['auroc'], 50.0)
@@ -142,8 +147,7 @@ class OpenQaTest(absltest.TestCase):
     qa = self._qa()
     qa.run(_QUESTIONS, [2], self.output_dir)
     rows = [
-      json.loads(line)
-      for line in _lines(self.output_dir, comparison.PREDICTIONS)
+      json.loads(line) for line in _lines(self.output_dir, summary.PREDICTIONS)
     ]
     self.assertEqual(
       [row['question'] for row in rows], ['where', 'what', 'who']
@@ -173,7 +177,7 @@ class OpenQaTest(absltest.TestCase):
     self.assertEqual(metrics['gold_recall@1'], 50.0)
     self.assertEqual(metrics['gold_recall@3'], 100.0)
     self.assertEqual(metrics['intervals']['gold_recall@3'], [100.0, 100.0])
-    rows = map(json.loads, _lines(self.output_dir, comparison.PREDICTIONS))
+    rows = map(json.loads, _lines(self.output_dir, summary.PREDICTIONS))
     self.assertEqual([row['gold_rank'] for row in rows], [None, 3, 1])
 
   def test_one_block_is_the_first_and_the_oracle_the_best(self):
@@ -220,67 +224,32 @@ class OpenQaTest(absltest.TestCase):
     self.assertAlmostEqual(metrics['latency_ms_median'], 250)
     self.assertAlmostEqual(metrics['latency_ms_p95'], 250 + 0.9 * 500)
 
-  def test_compares_with_another_run(self):
-    other_dir = self.create_tempdir().full_path
-    with open(os.path.join(other_dir, comparison.PREDICTIONS), 'w') as file:
-      for question, prediction in zip(_QUESTIONS, ['Rome', 'y', 'z']):
-        row = {'question': question.question, 'prediction': prediction}
-        file.write(json.dumps(row) + '\n')
-    qa = self._qa()
-    other = comparison.Other(other_dir, _QUESTIONS)
-    metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
-    found = metrics['comparison']
-    self.assertEqual(found['other'], other_dir)
-    self.assertEqual((found['only_this'], found['only_other']), (1, 1))
-    rows = map(json.loads, _lines(self.output_dir, open_qa.COMPARISON))
-    self.assertEqual([row['question'] for row in rows], ['where', 'what'])
-
-  def test_a_comparison_needs_a_reader(self):
-    other_dir = self.create_tempdir().full_path
-    self._qa().run(_QUESTIONS, [1], other_dir)
-    other = comparison.Other(other_dir, _QUESTIONS)
-    with self.assertRaisesRegex(errors.UserError, '--compare'):
-      self._qa(read=None).run(_QUESTIONS, [1], self.output_dir, other)
-    with self.subTest('equal runs'):
-      qa = self._qa()
-      metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
-      self.assertEqual(metrics['comparison']['p_value'], 1.0)
-      self.assertEmpty(_lines(self.output_dir, open_qa.COMPARISON))
-
   def test_without_a_reader_measures_recall_only(self):
     qa = self._qa(read=None)
     metrics = qa.run(_QUESTIONS[:1], [1, 5], self.output_dir)
     self.assertEqual(metrics['num_questions'], 1)
     self.assertEqual((metrics['recall@1'], metrics['recall@5']), (0.0, 100.0))
     self.assertNotIn('exact_match', metrics)
-    self.assertEqual(os.listdir(self.output_dir), [comparison.RANKS])
+    self.assertEqual(os.listdir(self.output_dir), [summary.RANKS])
     # Only the second block holds the answer.
     for k, is_right in ((1, False), (2, True)):
-      found = comparison.read_right(
-        self.output_dir, _QUESTIONS[:1], f'recall@{k}'
-      )
+      found = summary.read_right(self.output_dir, _QUESTIONS[:1], f'recall@{k}')
       self.assertEqual(found.tolist(), [is_right])
 
   def test_questions_without_references_are_judged_but_not_read(self):
     judge = _Articles()
     qa = self._qa(read=lambda *_: self.fail('Read.'))
     asked = [questions_lib.Question('who', (), question_id='x')]
-    metrics = qa.run(asked, [2], self.output_dir, articles=judge)
-    self.assertEqual(judge.seen.block_ids.tolist(), [[0, 1]])
+    for num_blocks, found in ((9, 9), (0, 2)):
+      judge.num_blocks = num_blocks
+      metrics = qa.run(asked, [2], self.output_dir, articles=judge)
+      self.assertEqual(judge.seen.block_ids.shape, (1, found))
     self.assertEqual(judge.seen.scores.tolist(), [[0.0, 0.0]])
     self.assertNotIn('recall@2', metrics)
     self.assertNotIn('exact_match', metrics)
     self.assertEqual((metrics['num_with_qrels'], metrics['nDCG@10']), (2, 100))
     self.assertEqual(metrics['intervals'], {'nDCG@10': [100.0, 100.0]})
     self.assertIn('none', metrics['categories']['answer_type'])
-
-  def test_retrieves_more_blocks_than_recall_needs(self):
-    judge, qa = _Articles(), self._qa(num_retrieved=7)
-    qa.run(_QUESTIONS, [1, 5], self.output_dir, articles=judge)
-    self.assertEqual(judge.seen.block_ids.shape, (3, 7))
-    judge.num_blocks = 9
-    qa.run(_QUESTIONS, [1, 5], self.output_dir, articles=judge)
-    self.assertEqual(judge.seen.block_ids.shape, (3, 9))
 
 
 class IsOfGoldArticleTest(absltest.TestCase):
@@ -296,6 +265,112 @@ class IsOfGoldArticleTest(absltest.TestCase):
     )
     expected = [[1, 0, 1], [0, 0, 1], [0, 0, 0], [0, 0, 0]]
     np.testing.assert_array_equal(found, np.array(expected, bool))
+
+
+class QualityTest(absltest.TestCase):
+  def test_matches_hand_computation(self):
+    questions = [
+      questions_lib.Question('q', ('The U.S.', 'America')),  # Right: 1, 1.
+      questions_lib.Question('q', ('Barack Obama',)),  # 0, F1 of 2/3.
+      questions_lib.Question('q', ('rome',)),  # Wrong: 0, 0.
+      questions_lib.Question('q', (r'19\d\d',), regex=True),  # 1, so 1.
+      # A comparison by words would count "1945".
+      questions_lib.Question('q', ('May (1945)?',), regex=True),
+    ]
+    predictions = ['US', 'obama', '', '1945', '1945']
+    exact, f1 = outcome.quality(predictions, questions)
+    np.testing.assert_array_equal(exact, [True, False, False, True, False])
+    np.testing.assert_allclose(f1, [1, 2 / 3, 0, 1, 0])
+
+
+class RecallTest(absltest.TestCase):
+  def test_counts_questions_with_a_right_block_among_the_first_k(self):
+    found = np.array([[0, 1, 0], [1, 0, 1], [0, 0, 0], [0, 0, 1]], bool)
+    values = dict(outcome.recall('recall', found, [1, 2, 3, 9]))
+    self.assertEqual(
+      {name: each.mean() for name, each in values.items()},
+      {'recall@1': 0.25, 'recall@2': 0.5, 'recall@3': 0.75, 'recall@9': 0.75},
+    )
+    self.assertEqual(outcome.first_rank(found).tolist(), [2, 1, 0, 3])
+
+
+def _model(directory, corpus_dir, **sizes):
+  """Writes a model directory; `sizes` are name -> number of weights."""
+  vocab_file = layout.vocab_file(corpus_dir)
+  model_directory.create(directory, tiny.config(), vocab_file)
+  arrays = {
+    name.replace('__', '/'): np.zeros(size, np.float32)
+    for name, size in sizes.items()
+  }
+  versions.publish(
+    layout.params_root(directory),
+    0,
+    lambda path: weights.write_arrays(arrays, layout.params_file(path)),
+    {},
+  )
+  return directory
+
+
+def _bytes(directory):
+  return sum(
+    os.path.getsize(os.path.join(folder, name))
+    for folder, _, names in os.walk(directory)
+    for name in names
+  )
+
+
+class CostsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = self.create_tempdir()
+    self.corpus = tiny.write_corpus(self.root.full_path)
+    self.model = _model(
+      os.path.join(self.root.full_path, 'model'),
+      self.corpus,
+      query_bert=10,
+      block_bert=20,
+      reader_bert=3,
+      span_reader__w=4,
+      masked_lm__w=50,
+      t5_transformer__w=600,
+    )
+    self.index = self.root.create_file('index/0', 'x' * 5000).full_path
+    self.index = os.path.dirname(self.index)
+
+  def _measure(self, retriever, **dirs):
+    found = open_qa.costs(retriever, self.corpus, self.model, **dirs)
+    return found['parameters'], found['megabytes'] * 1e6
+
+  def test_weights_that_a_question_uses_count(self):
+    corpus = _bytes(self.corpus)
+    # The query tower, the reader and its head: 10 + 3 + 4.
+    parameters, size = self._measure('model', index_dir=self.index)
+    self.assertEqual(parameters, 17)
+    self.assertAlmostEqual(size, 4 * 17 + corpus + 5000, 3)
+    parameters, size = self._measure('bm25')
+    self.assertEqual(parameters, 7)
+    self.assertAlmostEqual(size, 4 * 7 + corpus, 3)
+    parameters, size = self._measure('none')
+    self.assertEqual(parameters, 600)
+    self.assertAlmostEqual(size, 4 * 600, 3)
+
+  def test_another_models_reader_counts_instead(self):
+    other = _model(
+      os.path.join(self.root.full_path, 'other'),
+      self.corpus,
+      query_bert=1000,
+      reader_bert=2,
+      span_reader__w=1,
+    )
+    parameters, _ = self._measure(
+      'model', index_dir=self.index, reader_dir=other
+    )
+    self.assertEqual(parameters, 13)
+
+  def test_without_a_model_only_the_corpus_counts(self):
+    found = open_qa.costs('bm25', self.corpus, None)
+    self.assertEqual(found['parameters'], 0)
+    self.assertAlmostEqual(found['megabytes'] * 1e6, _bytes(self.corpus), 3)
 
 
 if __name__ == '__main__':

@@ -1,10 +1,14 @@
 """Tests for realm_tf.qa.summary."""
 
+import json
+import os
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import stats
 
+from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.qa import summary
 
@@ -17,10 +21,6 @@ class BootstrapTest(absltest.TestCase):
     ((low, high),) = summary.bootstrap(values, num_resamples=4000)
     self.assertAlmostEqual(low, 0.5 - 1.96 * 0.025, delta=0.004)
     self.assertAlmostEqual(high, 0.5 + 1.96 * 0.025, delta=0.004)
-
-  def test_constant_values_have_an_interval_without_width(self):
-    ends = summary.bootstrap(np.array([[1.0, 0.0, 0.3]] * 5))
-    np.testing.assert_allclose(ends, [[1, 1], [0, 0], [0.3, 0.3]])
 
   def test_metrics_share_draws_that_depend_on_the_seed(self):
     values = np.random.default_rng(0).random([30, 1])
@@ -117,6 +117,102 @@ class TableTest(absltest.TestCase):
         '  bm25       -           -  0.012   61.5',
       ],
     )
+
+
+_QUESTIONS = [
+  questions_lib.Question(f'q{i}', (answer,))
+  for i, answer in enumerate(['Rome', 'Paris', 'Oslo', 'Bern'])
+]
+
+
+def _p_value(only_this, only_other):
+  this = np.arange(only_this + only_other) < only_this
+  return summary.p_value(this, ~this)
+
+
+class McNemarTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (0, 0, 1.0),
+    # 1 of 2^5 sequences of throws has no head: 2 * 1 / 32.
+    (5, 0, 2 / 32),
+    # (1 + 10) of 2^10 have at most one: 2 * 11 / 1024.
+    (1, 9, 22 / 1024),
+    (9, 1, 22 / 1024),
+    (4, 4, 1.0),  # 2 * P(at most 4 of 8) is above 1.
+    (1, 0, 1.0),
+  )
+  def test_matches_hand_computation(self, this, other, expected):
+    self.assertAlmostEqual(_p_value(this, other), expected)
+
+  def test_many_questions(self):
+    # Fifty standard deviations from the mean: below any float, without error.
+    self.assertEqual(_p_value(9000, 10), 0.0)
+    # A normal approximation: z = (|500 - 560| - 1) / sqrt(1060) = 1.812.
+    self.assertAlmostEqual(_p_value(500, 560), 0.0700, places=3)
+
+
+class ReadRightTest(absltest.TestCase):
+  def test_ranks_must_have_the_same_questions(self):
+    directory = self.create_tempdir().full_path
+    with self.assertRaisesRegex(errors.UserError, 'must have ranks.jsonl'):
+      summary.read_right(directory, _QUESTIONS, 'recall@5')
+    with open(os.path.join(directory, 'ranks.jsonl'), 'w') as file:
+      for question, rank in zip(_QUESTIONS, [1, None, 5, 6]):
+        row = {'question': question.question, 'answer_rank': rank}
+        file.write(json.dumps(row) + '\n')
+    found = summary.read_right(directory, _QUESTIONS, 'recall@5')
+    self.assertEqual(found.tolist(), [True, False, True, False])
+    for others in (_QUESTIONS[:3], _QUESTIONS[::-1]):
+      with self.assertRaisesRegex(errors.UserError, '4 in .*same questions'):
+        summary.read_right(directory, others, 'recall@5')
+    os.rename(f'{directory}/ranks.jsonl', f'{directory}/predictions.jsonl')
+    with self.assertRaisesRegex(errors.UserError, ':1 .*prediction'):
+      summary.read_right(directory, _QUESTIONS, 'exact_match')
+
+
+def _metrics(first, prefix, intervals):
+  """Returns fields of metrics.json: recall@1, @5 and @20 rise from `first`."""
+  recall = {f'{prefix}recall@{k}': first + i for i, k in enumerate((1, 5, 20))}
+  return {**recall, intervals: {f'{prefix}recall@5': [first, first + 2]}}
+
+
+class SystemsTest(absltest.TestCase):
+  def test_a_row_for_each_system(self):
+    directory = self.create_tempdir()
+    sentences = _metrics(10.0, 'span_', 'span_intervals')
+    both = {**sentences, **_metrics(20.0, '', 'intervals')}
+    for name, values in (('before', sentences), ('after', both)):
+      directory.create_file(f'{name}/metrics.json', json.dumps(values))
+    rows = summary.systems(
+      {n: os.path.join(directory.full_path, n) for n in ('before', 'after')}, []
+    )
+    recall = {f'span_recall@{k}': 10.0 + i for i, k in enumerate((1, 5, 20))}
+    self.assertEqual(
+      rows[0], {'system': 'before', **recall, 'interval': [10.0, 12.0]}
+    )
+    # The interval of questions comes before the sentences'.
+    self.assertEqual((rows[1]['recall@5'], rows[1]['span_recall@5']), (21, 11))
+    self.assertEqual(rows[1]['interval'], [20.0, 22.0])
+
+  def test_p_and_costs(self):
+    directory = self.create_tempdir()
+    for name, ranks in (('a', [1, 1, 1, 1]), ('b', [9, 9, 9, 9])):
+      metrics = {**_metrics(20.0, '', 'intervals'), 'latency_ms_median': 2.0}
+      metrics |= {'parameters': 3, 'megabytes': 4.0}
+      directory.create_file(f'{name}/metrics.json', json.dumps(metrics))
+      lines = [
+        json.dumps({'question': q.question, 'answer_rank': rank})
+        for q, rank in zip(_QUESTIONS, ranks)
+      ]
+      directory.create_file(f'{name}/ranks.jsonl', '\n'.join(lines))
+    paths = {n: os.path.join(directory.full_path, n) for n in ('a', 'b')}
+    first, second = summary.systems(paths, _QUESTIONS, with_costs=True)
+    self.assertEqual((first['p'], second['p']), (1.0, 2 / 16))
+    self.assertEqual((second['parameters'], second['megabytes']), (3, 4.0))
+
+  def test_a_missing_evaluation_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, 'Found no missing/metrics'):
+      summary.systems({'a': 'missing'}, [])
 
 
 if __name__ == '__main__':

@@ -8,7 +8,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf.corpus import sources
-from realm_tf.qa import masked_sentence
+from realm_tf.qa import masked_sentences
 from realm_tf.serving import handlers
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
@@ -46,7 +46,7 @@ class PageTest(parameterized.TestCase):
     model_dir, pretrained = (os.path.join(directory, d) for d in ('qa', 'lm'))
     small_models.write(model_dir, corpus_dir)
     small_models.write(pretrained, corpus_dir, small_models.PRETRAINED)
-    cls.completer = masked_sentence.load(pretrained, corpus_dir)
+    cls.completer = masked_sentences.load(pretrained, corpus_dir)
     cls.completer.complete(*_EXAMPLES['masked'])  # Compiles it.
     cls.model = served_model.load(model_dir, corpus_dir, allow_edits=True)
     profile = os.path.join(directory, 'profile')

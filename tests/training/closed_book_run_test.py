@@ -8,7 +8,7 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.qa import closed_book
+from realm_tf.qa import loading
 from realm_tf.qa import open_qa
 from realm_tf.run import layout
 from realm_tf.training import closed_book_trainer
@@ -91,7 +91,7 @@ class ClosedBookRunTest(absltest.TestCase):
   def test_answers_the_questions_of_training(self):
     run_dir, rows = self._train('run', _QUESTIONS)
     self.assertEqual(rows[-1]['answers_right'], 100.0)
-    found = closed_book.load(run_dir, self.corpus_dir).answer(
+    found = loading.load_closed_book(run_dir, self.corpus_dir).answer(
       [question.question for question in _QUESTIONS]
     )
     texts = [answer.prediction for answer in found]
@@ -105,7 +105,7 @@ class ClosedBookRunTest(absltest.TestCase):
 
   def test_it_is_evaluated_without_recall(self):
     run_dir, _ = self._train('run', _QUESTIONS)
-    book = closed_book.load(run_dir, self.corpus_dir)
+    book = loading.load_closed_book(run_dir, self.corpus_dir)
     (system,) = open_qa.systems('none', book.table, [book], 0)
     metrics = system.run(_QUESTIONS, [1, 5], f'{self.directory}/evaluation')
     self.assertEqual(metrics['exact_match'], 100.0)

@@ -11,7 +11,6 @@ from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.model import weights
 from realm_tf.qa import loading
-from realm_tf.qa import validation
 from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.training import finetuning_run
@@ -95,7 +94,7 @@ class FinetuningRunTest(absltest.TestCase):
     def options(inputs):
       never = [questions_lib.Question('a', ('no such answer',))]
       return {
-        'exact_match': validation.Validator(
+        'exact_match': loading.Validator(
           never, inputs.table, inputs.tokenizer, inputs.config
         )
       }

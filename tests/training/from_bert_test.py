@@ -7,7 +7,7 @@ import shutil
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.exchange import hugging_face_model
+from realm_tf.exchange import hugging_face
 from realm_tf.exchange import model_writing
 from realm_tf.model import realm_model
 from realm_tf.model import weights
@@ -68,7 +68,7 @@ class FromBertTest(absltest.TestCase):
     weights.write_arrays(self.bert, os.path.join(source, 'model.safetensors'))
     with open(os.path.join(source, 'vocab.txt'), 'w') as file:
       file.writelines(f'{piece}\n' for piece in tiny.TOKENIZER.vocabulary)
-    model_writing.write(hugging_face_model.load(source), self._path('bert'))
+    model_writing.write(hugging_face.load(source), self._path('bert'))
     return self._path('bert')
 
   def _pretraining_model(self, init_from):

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.exchange.safetensors_files."""
+"""Tests for realm_tf.exchange.hugging_face_files."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.exchange import safetensors_files
+from realm_tf.exchange import hugging_face_files
 from realm_tf.model import weights
 
 
@@ -33,7 +33,7 @@ class SafetensorsFilesTest(parameterized.TestCase):
       file.write(data)
 
   def _open(self):
-    return safetensors_files.Tensors(self.directory)
+    return hugging_face_files.Tensors(self.directory)
 
   @parameterized.parameters(
     _file(b'[' * 100_000),
@@ -132,7 +132,7 @@ class SafetensorsFilesTest(parameterized.TestCase):
     weights.write_arrays({'a': values}, self.path)
     path = f'file://{self.directory}'
     np.testing.assert_array_equal(
-      safetensors_files.Tensors(path).rows('a')[0:2], values
+      hugging_face_files.Tensors(path).rows('a')[0:2], values
     )
 
   def test_a_pipe_is_refused_without_waiting(self):

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.exchange.object_array."""
+"""Tests for realm_tf.exchange.block_texts."""
 
 import builtins
 import os
@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.exchange import object_array
+from realm_tf.exchange import block_texts
 
 _HEADER = (
   b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, "
@@ -39,7 +39,7 @@ class ObjectArrayTest(parameterized.TestCase):
 
   def _assert_refused(self, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      list(object_array.read_texts(self.path))
+      list(block_texts.read_array(self.path))
 
   @parameterized.parameters(1, 2, 999, 1000, 1001, 2500)
   def test_reads_files_of_numpy(self, count):
@@ -47,13 +47,13 @@ class ObjectArrayTest(parameterized.TestCase):
     texts = [(b'%d ' % i) * (i % 200) for i in range(count)]
     texts[-1] = b'x' * 70_000
     np.save(self.path, _array(texts), allow_pickle=True)
-    self.assertEqual(list(object_array.read_texts(self.path)), texts)
+    self.assertEqual(list(block_texts.read_array(self.path)), texts)
 
   def test_a_repeated_text_is_read_twice(self):
     text = b'the same object'  # NumPy writes the object once.
     texts = [text, b'another', text, text]
     np.save(self.path, _array(texts), allow_pickle=True)
-    self.assertEqual(list(object_array.read_texts(self.path)), texts)
+    self.assertEqual(list(block_texts.read_array(self.path)), texts)
 
   def test_a_small_file_does_not_unfold_to_gigabytes(self):
     text = b'x' * 1_000_000
@@ -97,19 +97,17 @@ class ObjectArrayTest(parameterized.TestCase):
       self._assert_refused(message)
     self.assertEmpty(reached)
 
-  def test_objects_other_than_texts_are_refused(self):
-    np.save(self.path, _array([b'a', 'b']), allow_pickle=True)
-    self._assert_refused('the instruction')
-
   def test_a_cut_off_file_is_refused(self):
     np.save(self.path, _array([b'a' * 300, b'b' * 300]), allow_pickle=True)
     with open(self.path, 'r+b') as file:
       file.truncate(os.path.getsize(self.path) - 200)
     self._assert_refused('Give the release.s blocks.tfr as --blocks')
 
-  def test_a_matrix_or_numbers_are_refused(self):
+  def test_other_arrays_are_refused(self):
     np.save(self.path, np.zeros([2, 2]))
     self._assert_refused('<f8')
+    np.save(self.path, _array([b'a', 'b']), allow_pickle=True)
+    self._assert_refused('the instruction')
 
 
 if __name__ == '__main__':

@@ -5,7 +5,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.exchange import graph_evidence
+from realm_tf.exchange import graph_answerer
 from realm_tf.model import exclusion
 from realm_tf.qa import answer_choice
 
@@ -23,7 +23,7 @@ class BestSpansTest(parameterized.TestCase):
     null = rng.normal(size=shape[:2]).astype(np.float32)
     null[0, 1] = null[1] = exclusion.NO_SCORE
     expected = answer_choice.best_spans(scores, null)
-    found = graph_evidence.best_spans(tf.constant(scores), tf.constant(null))
+    found = graph_answerer.best_spans(tf.constant(scores), tf.constant(null))
     exists = expected.scores > -np.inf
     number = exists.shape[-1]
     self.assertFalse((found.scores[..., number:] > -np.inf).numpy().any())

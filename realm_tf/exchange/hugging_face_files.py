@@ -1,25 +1,60 @@
-"""Reads the safetensors of a directory on demand, whole or by rows.
+"""Reads JSON and safetensors of a Hugging Face directory.
 
-Large tensors stay in their files, which are mapped into memory. Files of an
-object store are first copied to this machine.
+JSON is checked by field. Tensors are read on demand, whole or by rows: large
+ones stay in their files, which are mapped into memory. Files of an object store
+are first copied to this machine.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 import os
 import tempfile
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.exchange import json_files
 from realm_tf.model import weights
+from realm_tf.run import json_files
 from realm_tf.run import json_shapes
 
+SIZE = json_shapes.count(1)
+_ADVICE = 'Choose another model, or copy it again.'
 _FILE = 'model.safetensors'
 _INDEX = {'weight_map': json_shapes.map_of(json_shapes.TEXT)}
 _DTYPES = ('F64', 'F32', 'F16', 'BF16')
+
+Fields = Mapping[str, json_shapes.Shape]
+
+
+def read_json(
+  directory: str, name: str, fields: Fields, required: bool = False
+) -> dict[str, Any]:
+  """Checks a file; returns its object without nulls, which count as missing.
+
+  {} without the file, or UserError if it is `required`.
+  """
+  path = os.path.join(directory, name)
+  if tf.io.gfile.exists(path):
+    return check(json_files.read_object(path, 'Copy it again.'), fields, path)
+  if required:
+    raise errors.UserError(
+      f'A Hugging Face directory must have a {name}. Found none in '
+      f'{directory}. Check --source=hf:DIR.'
+    )
+  return {}
+
+
+def check(values: Any, fields: Fields, path: str) -> dict[str, Any]:
+  """Checks an object; returns it without its nulls."""
+  if isinstance(values, dict):
+    values = {name: v for name, v in values.items() if v is not None}
+  return json_shapes.check(values, fields, path, _ADVICE)
+
+
+def wrong(path: str, must: str, found: Any) -> errors.UserError:
+  """Returns the error for wrong content of a file."""
+  return errors.UserError(f'{path} must {must}. Found {found}. {_ADVICE}')
 
 
 class Rows:
@@ -53,12 +88,6 @@ class Rows:
     return values
 
 
-class _Place(NamedTuple):
-  path: str
-  file: Any  # An opened file of the safetensors library.
-  name: str  # The tensor's name there.
-
-
 class Tensors(Mapping[str, np.ndarray]):
   """The tensors of a directory by name, float32.
 
@@ -66,9 +95,9 @@ class Tensors(Mapping[str, np.ndarray]):
   """
 
   def __init__(self, directory: str):
-    self._directory = directory
     self._copies = tempfile.TemporaryDirectory()  # Removed with this object.
-    self._places: dict[str, _Place] = {}
+    # Name -> path, a file opened by the library, and the tensor's name there.
+    self._places: dict[str, tuple[str, Any, str]] = {}
     self._read: dict[str, np.ndarray] = {}
     for path in _paths(directory):
       self._add(path)
@@ -83,40 +112,46 @@ class Tensors(Mapping[str, np.ndarray]):
     return name in self._places
 
   def __getitem__(self, name: str) -> np.ndarray:
-    if name not in self._read:
-      self._read[name] = _read(name, self._places[name])
-    return self._read[name]
+    if name in self._read:
+      return self._read[name]
+    path, file, own = self._places[name]
+    dtype = file.get_slice(own).get_dtype()
+    if dtype not in _DTYPES:
+      raise errors.UserError(
+        f'Weights must be F64, F32, F16 or BF16. Found {name} of {dtype} in '
+        f'{path}. Save the model again as float32.'
+      )
+    array = np.asarray(file.get_tensor(own), np.float32)
+    if not np.isfinite(array).all():
+      raise errors.UserError(
+        f'Weights must be finite. Found NaN or infinity in {name} of {path}. '
+        'Choose another model, or copy it again.'
+      )
+    self._read[name] = array
+    return array
 
   def shape(self, name: str) -> tuple[int, ...]:
-    """Returns a tensor's shape without reading it."""
-    return tuple(self._slice(name).get_shape())
-
-  def require(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Raises UserError unless the tensors exist with these shapes."""
-    for name, shape in shapes.items():
-      found = self.shape(name) if name in self else 'none'
-      if found != shape:
-        raise errors.UserError(
-          f'Weights must fit their config. Found {name} of shape {found} in '
-          f'{self._directory}, where the config needs {shape}. Copy both again.'
-        )
+    """Returns a tensor's shape without reading it, () without the tensor."""
+    if name not in self:
+      return ()
+    _, file, own = self._places[name]
+    return tuple(file.get_slice(own).get_shape())
 
   def rows(self, name: str) -> Optional[Rows]:
     """Returns a float32 matrix to read by rows, or None if it is missing."""
     if name not in self:
       return None
-    path, shape = self._places[name].path, self.shape(name)
-    dtype = self._slice(name).get_dtype()
+    path, file, own = self._places[name]
+    dtype, shape = file.get_slice(own).get_dtype(), self.shape(name)
     if dtype != 'F32' or len(shape) != 2:
       raise errors.UserError(
         f'{name} must be a matrix of F32. Found {dtype} of shape {shape} in '
         f'{path}. Save it again as float32.'
       )
-    return Rows(shape, lambda rows: self._slice(name)[rows], path)
-
-  def _slice(self, name: str) -> Any:
-    place = self._places[name]
-    return place.file.get_slice(place.name)
+    # The function keeps this object, and so the copy of a remote file.
+    return Rows(
+      shape, lambda rows: self._places[name][1].get_slice(own)[rows], path
+    )
 
   def _add(self, path: str) -> None:
     """Adds a file's tensors, and the second names in the file's metadata."""
@@ -129,29 +164,30 @@ class Tensors(Mapping[str, np.ndarray]):
     aliases = file.metadata() or {}
     names |= {name: own for name, own in aliases.items() if own in names}
     for name, own in names.items():
-      other = self._places.setdefault(name, _Place(path, file, own))
-      if other.file is not file:
+      if name in self:
         raise errors.UserError(
-          f'Each tensor must be in one file. Found {name} in {other.path} and '
-          f'in {path}. Copy them again.'
+          f'Each tensor must be in one file. Found {name} in '
+          f'{self._places[name][0]} and in {path}. Copy them again.'
         )
+      self._places[name] = path, file, own
 
 
 def _paths(directory: str) -> list[str]:
+  """Returns the files of weights; UserError without all of them."""
   whole = os.path.join(directory, _FILE)
   if tf.io.gfile.exists(whole):
     return [whole]
-  name = f'{_FILE}.index.json'
-  index = json_files.read(directory, name, _INDEX)
-  if index is not None:
-    names = {os.path.basename(part) for part in index['weight_map'].values()}
-    paths = [os.path.join(directory, part) for part in sorted(names)]
+  index_path = f'{whole}.index.json'
+  if tf.io.gfile.exists(index_path):
+    parts = read_json(directory, f'{_FILE}.index.json', _INDEX)['weight_map']
+    names = sorted({os.path.basename(part) for part in parts.values()})
+    paths = [os.path.join(directory, name) for name in names]
     lacking = [path for path in paths if not tf.io.gfile.exists(path)]
     if lacking or not paths:
       raise errors.UserError(
-        f'All parts of the weights must be there. Found no '
-        f'{lacking[0] if lacking else "part"}, as '
-        f'{os.path.join(directory, name)} says. Copy it again.'
+        'All parts of the weights must be there. Found no '
+        f'{lacking[0] if lacking else "part"}, as {index_path} says. Copy it '
+        'again.'
       )
     return paths
   if tf.io.gfile.exists(os.path.join(directory, 'pytorch_model.bin')):
@@ -162,19 +198,3 @@ def _paths(directory: str) -> list[str]:
       'transformers 4.57.'
     )
   raise errors.UserError(f'Weights must exist. Found no file {whole}.')
-
-
-def _read(name: str, place: _Place) -> np.ndarray:
-  dtype = place.file.get_slice(place.name).get_dtype()
-  if dtype not in _DTYPES:
-    raise errors.UserError(
-      f'Weights must be F64, F32, F16 or BF16. Found {name} of {dtype} in '
-      f'{place.path}. Save the model again as float32.'
-    )
-  array = np.asarray(place.file.get_tensor(place.name), np.float32)
-  if not np.isfinite(array).all():
-    raise errors.UserError(
-      f'Weights must be finite. Found NaN or infinity in {name} of '
-      f'{place.path}. Choose another model, or copy it again.'
-    )
-  return array
