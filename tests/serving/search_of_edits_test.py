@@ -22,7 +22,7 @@ class LiveSearchTest(absltest.TestCase):
     for _ in range(300):
       block_id = int(rng.integers(60))
       if rng.random() < 0.6:
-        search.remove([block_id])
+        search.remove(np.array([block_id]))
         now.pop(block_id, None)
       else:
         now[block_id] = rng.normal(size=4).astype(np.float32)
@@ -37,7 +37,7 @@ class LiveSearchTest(absltest.TestCase):
     base = np.eye(3, dtype=np.float32)
     index = exact_search.BruteForceSearcher(base)
     search = edited_corpus.LiveSearch(index, 3)
-    search.remove(range(3))
+    search.remove(np.arange(3))
     found = search.search(base, 2)
     np.testing.assert_array_equal(found.block_ids, np.full([3, 2], -1))
     search.restore(np.array([1]))
@@ -54,7 +54,7 @@ class LiveSearchTest(absltest.TestCase):
     tracemalloc.start()
     self.addCleanup(tracemalloc.stop)
     search.put(np.array([7, 10**6 + 1]), ones)
-    search.remove([5, 10**6 + 1])
+    search.remove(np.array([5, 10**6 + 1]))
     search.restore(np.array([5]))
     found = search.search(ones[:1], 2)
     self.assertEqual(found.block_ids.tolist(), [[7, 8]])  # Scores 4 and 1.
