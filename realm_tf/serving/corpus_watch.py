@@ -13,7 +13,6 @@ from realm_tf.data import block_table
 from realm_tf.retrieval import hot_swap
 from realm_tf.run import manifests
 from realm_tf.serving import changes as changes_lib
-from realm_tf.serving import threads
 from realm_tf.serving import writer as writer_lib
 
 _ARTICLES_AT_ONCE = 16  # Articles in one change.
@@ -31,13 +30,8 @@ class CorpusWatch:
     self._writer = writer
     self._corpus_dir, self._watched_dir = corpus_dir, watched_dir
     self._is_closed = False
-    self._watcher: Optional[threads.Watcher] = None
     self._swap: hot_swap.HotSwap[str, block_table.BlockTable]
     self._swap = hot_swap.HotSwap(self._newest, self._follow)
-
-  def watch(self, poll_secs: float) -> None:
-    """Starts a thread that calls `check` every `poll_secs` until `close`."""
-    self._watcher = threads.Watcher(self.check, poll_secs)
 
   def check(self) -> bool:
     """Applies a newer corpus in this thread; returns whether there is one."""
@@ -47,10 +41,8 @@ class CorpusWatch:
     return newer is not None
 
   def close(self) -> None:
-    """Stops; pending changes are made after the server's next start."""
+    """Ends a `check`; what is left is changed after the server's next start."""
     self._is_closed = True
-    if self._watcher is not None:
-      self._watcher.close()
 
   def _newest(self) -> Optional[str]:
     path = os.path.join(self._watched_dir, manifests.NAME)
@@ -65,23 +57,33 @@ class CorpusWatch:
     else:
       old = self._swap.current
     new = block_table.BlockTable.open(self._watched_dir)
-    gone = (
-      article_id
-      for article_id in dict.fromkeys(old.all_article_ids())
-      if not new.find_article(article_id).size
-      and self._writer.knows(article_id)
-    )
-    added = itertools.filterfalse(self._writer.holds, _different(old, new))
     number = 0
-    for some, removes in ((gone, True), (added, False)):
-      while not self._is_closed and (
-        part := list(itertools.islice(some, _ARTICLES_AT_ONCE))
-      ):
-        change = changes_lib.Change(*([], part) if removes else [part])
-        self._writer.submit(change).result()
-        number += len(part)
+    for change in self._changes(old, new):
+      if self._is_closed:
+        break
+      self._writer.submit(change).result()
+      number += len(change.add) + len(change.remove)
     logging.info('Changed %d articles to follow %s.', number, self._watched_dir)
     return new
+
+  def _changes(
+    self, old: block_table.BlockTable, new: block_table.BlockTable
+  ) -> Iterator[changes_lib.Change]:
+    """Yields what turns articles of `old` into those of `new`, if necessary."""
+    gone = (
+      each
+      for each in dict.fromkeys(old.all_article_ids())
+      if not new.find_article(each).size and self._writer.edits.knows(each)
+    )
+    added = (
+      each
+      for each in _different(old, new)
+      if self._writer.edits.documents.get(each.article_id) != each
+    )
+    while ids := list(itertools.islice(gone, _ARTICLES_AT_ONCE)):
+      yield changes_lib.Change([], ids)
+    while documents := list(itertools.islice(added, _ARTICLES_AT_ONCE)):
+      yield changes_lib.Change(documents)
 
 
 def _different(

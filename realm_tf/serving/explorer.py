@@ -118,9 +118,11 @@ class Explorer:
         {
           'search': name,
           'is_own': name == self.own,
-          **_brief(each.answer([question])[0]),
+          'answer': answer.prediction,
+          'evidence': list(map(block_of, answer.evidence)),
         }
         for name, each in searches.items()
+        for answer in each.answer([question])
       ]
     }
 
@@ -149,16 +151,6 @@ def sentence_of(item: answer_lib.Evidence) -> tuple[int, int]:
   return touched[0][0], touched[-1][1]
 
 
-def _brief(answer: answer_lib.Answer) -> dict[str, Any]:
-  """Returns an answer, and the sentence to show of each block."""
-  names = ('block_id', 'title', 'text', 'start', 'end')
-  return {
-    'answer': answer.prediction,
-    'evidence': [
-      {
-        **{name: getattr(item, name) for name in names},
-        'sentence': sentence_of(item),
-      }
-      for item in answer.evidence
-    ],
-  }
+def block_of(item: answer_lib.Evidence) -> dict[str, Any]:
+  """Returns a block for the page, with its sentence to show."""
+  return {**item._asdict(), 'sentence': sentence_of(item)}

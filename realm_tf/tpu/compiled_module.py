@@ -40,7 +40,6 @@ _CALLED = re.compile(
 _LABELS = re.compile(r'dim_labels=(\w+)_(\w+)->(\w+)')
 _WINDOW = re.compile(r'window=\{([^}]*)\}')
 _CONDITION = re.compile(r'condition=%([\w.\-]+)')
-_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 # Instructions that move nothing, and the ends of those that a start counts.
 _FREE = frozenset([
   'after-all', 'all-reduce-done', 'async-done', 'async-start', 'async-update',
@@ -50,6 +49,7 @@ _FREE = frozenset([
 # Kernels that move nothing: memory for a result, and slices side by side.
 _FREE_KERNELS = re.compile('target="(AllocateBuffer|ConcatBitcast)"')
 _COPIES = frozenset(['copy', 'copy-start', 'slice', 'slice-start', 'transpose'])
+_PRODUCT = 'convolution'
 _SLICES = frozenset(['dynamic-slice', 'gather', 'slice'])
 
 Counter = collections.Counter[str]
@@ -145,11 +145,8 @@ def _num_turns(
 ) -> int:
   """Returns the turns of a loop, 1 for others or if they are not known.
 
-  Without the compiler's own number, a loop that ends at a constant is taken to
-  count up to it from 0.
+  A loop that ends at a constant is taken to count up to it from 0.
   """
-  if known := _TRIPS.search(attributes):
-    return int(known[1])
   condition = _CONDITION.search(attributes)
   parts = computations[condition[1]] if condition else []
   ends = [each.inside for each in parts if each.op == 'constant']
@@ -169,20 +166,23 @@ def _total(instructions: Sequence[Instruction]) -> Counter:
         found[kind] += number * each.turns
     elif each.op == 'conditional':
       parts = map(_total, each.called)
-      found += max(parts, key=lambda part: sum(part[kind] for kind in TRAFFIC))
+      found.update(
+        max(parts, key=lambda part: sum(part[kind] for kind in TRAFFIC))
+      )
     elif each.op not in _FREE and not _FREE_KERNELS.search(each.attributes):
       if each.op in ('all-reduce', 'all-reduce-start'):
         found[SUMS] += sum(one.bytes for one in each.operands)
-      products = list(_products(each))
-      found[FLOPS] += sum(map(_product_flops, products))
+      found[FLOPS] += sum(map(_product_flops, _products(each)))
       kind = COPIES if each.op in _COPIES else OTHERS
-      found[PRODUCTS if products else kind] += _moved(each)
+      if any(part.op == _PRODUCT for part in (each, *each.fused)):
+        kind = PRODUCTS
+      found[kind] += _moved(each)
   return found
 
 
 def _products(each: Instruction) -> Iterator[Instruction]:
   """Yields the products that an instruction is or has fused."""
-  if each.op == 'convolution':
+  if each.op == _PRODUCT:
     yield each
   for part in each.fused:
     yield from _products(part)
