@@ -25,7 +25,7 @@ _TABLES = """
     article_id TEXT NOT NULL UNIQUE, title TEXT, text TEXT);
   COMMIT;
 """
-# Part of SQLite's message -> what the file must be, and what to do.
+# Part of SQLite's message -> the condition on the file, and advice.
 _REFUSALS = {
   'locked': (
     'a file that no other server uses',

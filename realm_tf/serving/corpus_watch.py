@@ -41,7 +41,7 @@ class CorpusWatch:
     return newer is not None
 
   def close(self) -> None:
-    """Ends a `check`; what is left is changed after the server's next start."""
+    """Ends a `check`; the server's next start makes the other changes."""
     self._is_closed = True
 
   def _newest(self) -> Optional[str]:
@@ -69,7 +69,7 @@ class CorpusWatch:
   def _changes(
     self, old: block_table.BlockTable, new: block_table.BlockTable
   ) -> Iterator[changes_lib.Change]:
-    """Yields what turns articles of `old` into those of `new`, if necessary."""
+    """Yields the necessary changes from the articles of `old` to `new`."""
     gone = (
       each
       for each in dict.fromkeys(old.all_article_ids())

@@ -76,7 +76,7 @@ def _plain(serialized: bytes) -> bytes:
   module = hlo_pb2.HloModuleProto.FromString(serialized)
   module.ClearField('stack_frame_index')
   for computation in module.computations:
-    copied: dict[int, int] = {}  # A copy's id -> what it copies.
+    copied: dict[int, int] = {}  # A copy's id -> its operand's.
     for each in computation.instructions:
       if each.opcode == 'copy':
         copied[each.id] = copied.get(each.operand_ids[0], each.operand_ids[0])
