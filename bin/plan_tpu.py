@@ -11,8 +11,7 @@ peaks. No weights are read, and nothing is computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-import itertools
+from collections.abc import Iterator
 import json
 import os
 import sys
@@ -47,12 +46,6 @@ _COMPILER = flags.DEFINE_string(
 _CACHE_DIR = flags.DEFINE_string(
   'cache_dir', '', 'Directory that keeps compilations for the next plan.'
 )
-_LARGEST_BATCH = flags.DEFINE_bool(
-  'largest_batch',
-  False,
-  'Print instead the largest batch that a core holds, with and without '
-  'model.recompute_activations.',
-)
 _OUTPUT = flags.DEFINE_string('output', None, 'JSON file to write.')
 
 
@@ -82,33 +75,15 @@ def _rows(
         name, config_flags.config(), same[0], _NUM_BLOCKS.value
       )
     except errors.UserError as error:  # The others may be planned.
-      yield from (plan.refused(name, where, str(error)) for where in same)
+      compiled = tpu_compiler.Compiled(error=str(error))
+      yield from (
+        plan.Row(name, where, 0, compiled, str(error)) for where in same
+      )
       continue
     for program in made:
       for where in same:
         print(f'{program.name} for {where.name}: compiling.', file=sys.stderr)
         yield plan.row(program, where, compiler.compile(program, where.name))
-
-
-def _largest_batches(
-  names: list[str], slices: list[chips.Slice], compiler: tpu_compiler.Compiler
-) -> Iterator[plan.LargestBatch]:
-  """Yields and prints the largest batches of programs with a batch."""
-  cases = itertools.product(names, slices, (False, True))
-  for name, where, recompute in cases:
-    if name not in plan.WITH_BATCH:
-      continue
-
-    def plan_one(config, name=name, where=where):
-      (made,) = programs.lower(name, config, where, _NUM_BLOCKS.value)
-      print(f'{name} for {where.name}: {made.batch} a core.', file=sys.stderr)
-      return plan.row(made, where, compiler.compile(made, where.name))
-
-    found = plan.largest_batch(
-      name, where, config_flags.config(), recompute, plan_one
-    )
-    print(found.as_line(), flush=True)
-    yield found
 
 
 def main(_):
@@ -119,21 +94,13 @@ def main(_):
   if _CACHE_DIR.value:
     outputs.check_directory(_CACHE_DIR.value)
   compiler = tpu_compiler.Compiler(_COMPILER.value, _CACHE_DIR.value)
-  if _LARGEST_BATCH.value:
-    rows = list(_largest_batches(names, slices, compiler))
-    _write(rows)
-    return
   rows = [row for name in names for row in _rows(name, slices, compiler)]
   print(plan.table(rows))
-  _write(rows)
-  if any(row.problem for row in rows):
-    sys.exit(2)  # A user's mistake, as the table says.
-
-
-def _write(rows: Sequence[plan.Row | plan.LargestBatch]) -> None:
   if _OUTPUT.value:
     text = json.dumps([row.as_json() for row in rows], indent=2)
     outputs.write_text(_OUTPUT.value, text + '\n')
+  if any(row.problem for row in rows):
+    sys.exit(2)  # A user's mistake, as the table says.
 
 
 if __name__ == '__main__':

@@ -17,8 +17,10 @@ from . import path_flags
 
 from absl import flags
 
+from realm_tf import errors
 from realm_tf.run import outputs
 from realm_tf.serving import comparison
+from realm_tf.serving import pictures
 from realm_tf.serving import report
 from realm_tf.serving import run_reader
 
@@ -42,12 +44,17 @@ _PICTURE = flags.DEFINE_string(
 def main(_):
   runs = run_reader.read(_RUN_DIR.value)
   evaluations = run_reader.evaluations(runs, _EVAL_DIR.value or [])
-  results = run_reader.results(_RESULTS.value or [])
+  compared = comparison.read(_RESULTS.value or [])
   path = _OUTPUT.value or os.path.join(_RUN_DIR.value[0], 'report.html')
-  outputs.write_text(path, report.build(runs, evaluations, results))
+  outputs.write_text(path, report.build(runs, evaluations, compared))
   print(f'Wrote {path}.')
   if _PICTURE.value:
-    outputs.write_text(_PICTURE.value, comparison.picture_file(results))
+    if not compared:
+      raise errors.UserError(
+        '--picture needs --results with a system that has an interval. '
+        'Found none. Give the --output of bin.results_table.'
+      )
+    outputs.write_text(_PICTURE.value, pictures.compared(compared).svg.decode())
     print(f'Wrote {_PICTURE.value}.')
 
 

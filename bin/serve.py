@@ -22,6 +22,7 @@ from realm_tf.serving import corpus_watch
 from realm_tf.serving import http_server
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
+from realm_tf.serving import threads
 
 _HOST = flags.DEFINE_string('host', '127.0.0.1', 'Address to listen on.')
 _PORT = flags.DEFINE_integer(
@@ -94,19 +95,21 @@ def main(_):
     batch_size=_BATCH_SIZE.value,
     queue_size=_QUEUE_SIZE.value,
   )
-  service.watch(_POLL_SECS.value)
+  watchers = [threads.Watcher(service.check, _POLL_SECS.value)]
   watch = None
   if _WATCH_CORPUS.value:
     watch = corpus_watch.CorpusWatch(
       service.writer, corpus_dir, _WATCH_CORPUS.value
     )
-    watch.watch(_POLL_SECS.value)
+    watchers.append(threads.Watcher(watch.check, _POLL_SECS.value))
   host, port = listener.getsockname()[:2]
   print(f'Serving at http://{host}:{port}/ until Ctrl-C.', flush=True)
   app = http_server.make_app(service, settings)
   http_server.Server(app, listener).run()
   if watch:
     watch.close()
+  for each in watchers:
+    each.close()
   service.close()
   print('Served all requests.')
 

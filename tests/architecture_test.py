@@ -23,9 +23,9 @@ _ADAPTERS = {
   'granian': ['realm_tf/serving/http_server.py'],
   'ir_measures': ['realm_tf/qa/rankings.py'],
   'jax': ['realm_tf/tpu/compiler_process.py'],
-  'jinja2': ['realm_tf/serving/templates.py'],
+  'jinja2': ['realm_tf/serving/report.py'],
   'libtpu': ['realm_tf/tpu/compiler_process.py'],
-  'matplotlib': ['realm_tf/serving/drawing.py'],
+  'matplotlib': ['realm_tf/serving/pictures.py'],
   'mwparserfromhell': ['realm_tf/corpus/wikitext.py'],
   'mwxml': ['realm_tf/corpus/mediawiki.py'],
   'official': [

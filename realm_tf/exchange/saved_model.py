@@ -30,7 +30,7 @@ class ExactSearch(tf.Module):
     super().__init__(name='exact_search')
     self._num_blocks = len(embeddings)
     self._embeddings = tf.Variable(
-      exact_search.padded(embeddings, 0, self._num_blocks), trainable=False
+      exact_search.padded(embeddings), trainable=False
     )
 
   def find(self, queries: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:

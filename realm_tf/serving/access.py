@@ -4,6 +4,7 @@ from collections.abc import Mapping
 import hmac
 import ipaddress
 from typing import Optional
+import urllib.parse
 
 from realm_tf import errors
 from realm_tf import input_files
@@ -68,12 +69,11 @@ def check_writer(headers: Mapping[str, str], token: Optional[str]) -> None:
 
 
 def _is_address(host: str) -> bool:
-  if host.startswith('['):
-    name = host[1:].partition(']')[0]
-  else:
-    name = host.partition(':')[0]
   try:
-    ipaddress.ip_address(name)
+    parts = urllib.parse.urlsplit(f'//{host}')
+    if parts.netloc != host or '@' in host:
+      return False
+    name = parts.hostname or ''
+    return name == 'localhost' or bool(ipaddress.ip_address(name))
   except ValueError:
-    return name == 'localhost'
-  return True
+    return False

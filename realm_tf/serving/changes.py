@@ -25,6 +25,19 @@ _TABLES = """
     article_id TEXT NOT NULL UNIQUE, title TEXT, text TEXT);
   COMMIT;
 """
+# Part of SQLite's message -> the condition on the file, and advice.
+_REFUSALS = {
+  'locked': (
+    'a file that no other server uses',
+    'Stop the other server, or name another file.',
+  ),
+  'not a database': (
+    'a database of this server',
+    'Name a new file. An older log is converted by sending each line of '
+    "`tail -n +3 FILE | jq -c '{add, remove}'` to POST /api/documents.",
+  ),
+  '': ('an undamaged local file that can be written', 'Name another file.'),
+}
 _PUT = 'INSERT OR REPLACE INTO documents VALUES (?, ?, ?)'
 
 
@@ -80,7 +93,13 @@ class DocumentLog:
         self._database.close()
         raise
     except sqlite3.Error as error:
-      raise _refusal(path, error) from error
+      must, advice = next(
+        refusal for part, refusal in _REFUSALS.items() if part in str(error)
+      )
+      raise errors.UserError(
+        f'--documents_log must be {must}. Found: {error} ({path}). '
+        + advice.replace('FILE', path)
+      ) from error
 
   def _open(self, path: str, corpus_fingerprint: str) -> None:
     execute = self._database.execute
@@ -132,24 +151,3 @@ class DocumentLog:
         self._database.executemany(statement, rows)
     except sqlite3.Error as error:
       raise OSError(str(error)) from error
-
-
-def _refusal(path: str, error: sqlite3.Error) -> errors.UserError:
-  """Returns the error of a file that cannot be opened."""
-  advice = 'Name another file.'
-  if 'locked' in str(error):
-    must, advice = (
-      'a file that no other server uses',
-      'Stop the other server, or name another file.',
-    )
-  elif 'not a database' in str(error):
-    must, advice = (
-      'a database of this server',
-      'Name a new file. An older log is converted by sending each line of '
-      f"`tail -n +3 {path} | jq -c '{{add, remove}}'` to POST /api/documents.",
-    )
-  else:
-    must = 'an undamaged local file that can be written'
-  return errors.UserError(
-    f'--documents_log must be {must}. Found: {error} ({path}). {advice}'
-  )

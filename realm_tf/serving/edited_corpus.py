@@ -5,7 +5,7 @@ answers follow without any training. Documents are cut as bin.make_blocks cuts
 articles; their blocks get ids after the ids of the corpus.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
 from typing import NamedTuple, Optional, cast
 
@@ -22,17 +22,20 @@ from realm_tf.serving import changes as changes_lib
 from realm_tf.text import wordpiece
 
 _BATCH_WORDPIECES = 4096
+_NONE = np.zeros(0, np.int64)  # No block.
 
 
 class Prepared(NamedTuple):
   """A change with cut and embedded blocks that no search finds yet.
 
-  `blocks` has ids, int64 [n], and embeddings, float32 [n, D], of the n blocks
-  of each added document.
+  Attributes:
+    block_ids: Ids of the blocks of each added document, int64.
+    embeddings: Of all these blocks, float32 [n, D].
   """
 
   change: changes_lib.Change
-  blocks: list[tuple[np.ndarray, np.ndarray]]
+  block_ids: list[np.ndarray]
+  embeddings: np.ndarray
 
 
 class EditedCorpus:
@@ -50,16 +53,12 @@ class EditedCorpus:
   """
 
   def __init__(self, loaded: model_files.OpenModel):
-    config, special_ids = loaded.config, loaded.tokenizer.special_ids
-    self._base, self._tokenizer = loaded.table, loaded.tokenizer
-    self._lengths = config.lengths
+    self._base, self._loaded = loaded.table, loaded
     self._embed_blocks = embedding.opener(
-      loaded.model, special_ids, config.index
+      loaded.model, loaded.tokenizer.special_ids, loaded.config.index
     )()
-    self._loaded = loaded
     self._search = LiveSearch(loaded.index.searcher, loaded.table.num_blocks)
     self._block_ids: dict[str, np.ndarray] = {}  # By id in `documents`.
-    self._gone: set[int] = set()  # Blocks of `removed`.
     self.table = EditedTable(loaded.table, loaded.tokenizer)
     # `EditedTable` has every method of `BlockTable` that its users call.
     self._as_table = cast(block_table.BlockTable, self.table)
@@ -76,15 +75,11 @@ class EditedCorpus:
       index=self._loaded.index._replace(searcher=self._search),
     )
 
-  @property
-  def in_force(self) -> changes_lib.Change:
-    """One change with the effect of all changes of documents."""
-    return changes_lib.Change([*self.documents.values()], [*self.removed])
-
   def can_change(self, block_id: int) -> bool:
     """Whether the block belongs to the corpus and was not removed."""
-    is_own = 0 <= block_id < self._base.num_blocks
-    return is_own and block_id not in self._gone
+    if not 0 <= block_id < self._base.num_blocks:
+      return False
+    return self._base.article_ids([block_id])[0] not in self.removed
 
   def knows(self, article_id: str) -> bool:
     """Whether a search can find a document or an article of this id."""
@@ -111,35 +106,39 @@ class EditedCorpus:
 
   def prepare(self, changes: Sequence[changes_lib.Change]) -> list[Prepared]:
     """Cuts and embeds the added documents of all changes at once."""
-    ids = [self._append(each) for change in changes for each in change.add]
-    if not ids:
-      return [Prepared(change, []) for change in changes]
-    embeddings = self._embeddings(np.concatenate(ids))
-    ends = np.cumsum([len(part) for part in ids])[:-1]
-    parts = zip(ids, np.split(embeddings, ends), strict=True)
-    return [
-      Prepared(change, [next(parts) for _ in change.add]) for change in changes
+    ids = [
+      [
+        self.table.append(sources.Article(d.title, d.text, d.article_id))
+        for d in change.add
+      ]
+      for change in changes
     ]
+    parts = [np.concatenate([_NONE, *each]) for each in ids]
+    embeddings = self._embeddings(np.concatenate([_NONE, *parts]))
+    ends = np.cumsum([len(part) for part in parts])[:-1]
+    split = np.split(embeddings, ends) if changes else []
+    return list(map(Prepared, changes, ids, split))
 
   def forget(self, prepared: Sequence[Prepared]) -> None:
     """Frees the blocks of refused changes."""
     for each in prepared:
-      for ids, _ in each.blocks:
+      for ids in each.block_ids:
         self.table.remove(ids)
 
   def apply(self, prepared: Prepared) -> None:
     """Adds and removes documents for all later searches."""
-    for article_id in prepared.change.remove:
-      self._remove(article_id)
-    for document, (ids, embeddings) in zip(
-      prepared.change.add, prepared.blocks, strict=True
+    change, block_ids, embeddings = prepared
+    for article_id in (
+      *change.remove,
+      *(each.article_id for each in change.add),
     ):
-      self._remove(document.article_id)
+      self._remove(article_id)
+    for document, ids in zip(change.add, block_ids, strict=True):
       self.documents[document.article_id] = document
       self._block_ids[document.article_id] = ids
       self.num_blocks += len(ids)
-      if len(ids):
-        self._search.put(ids, embeddings)
+    if len(embeddings):
+      self._search.put(np.concatenate(block_ids), embeddings)
 
   def become(self, in_force: changes_lib.Change) -> None:
     """Takes over all documents of `in_force`; embeds only different ones."""
@@ -152,11 +151,13 @@ class EditedCorpus:
 
   def adopt(self, other: 'EditedCorpus') -> None:
     """Takes over all documents and texts of `other` that are different."""
-    self.become(other.in_force)
-    texts = dict(other.table.changed)
+    self.become(
+      changes_lib.Change([*other.documents.values()], [*other.removed])
+    )
+    texts = {i: block.text for i, block in dict(other.table.changed).items()}
     for block_id in texts.keys() | self.table.changed.keys():
-      text = texts.get(block_id)
-      if text != self.table.changed.get(block_id) and self.can_change(block_id):
+      own, text = self.table.changed.get(block_id), texts.get(block_id)
+      if text != (own and own.text) and self.can_change(block_id):
         self.change(block_id, text)
 
   def warm(self) -> None:
@@ -164,39 +165,30 @@ class EditedCorpus:
     self._embeddings(np.array([0]))
     self._base.find_article('')  # Maps all articles to their blocks.
 
-  def _append(self, document: changes_lib.Document) -> np.ndarray:
-    article = sources.Article(
-      document.title, document.text, document.article_id
-    )
-    longest = self.table.manifest['max_block_wordpieces']
-    return self.table.append(
-      block
-      for part in blocks_lib.batches([article])
-      for block in blocks_lib.cut_batch(part, self._tokenizer, longest)
-    )
-
   def _remove(self, article_id: str) -> None:
     self.documents.pop(article_id, None)
-    added = self._block_ids.pop(article_id, ())
-    self.num_blocks -= len(added)
-    self._search.remove(added)
-    self.table.remove(added)
+    gone = self._block_ids.pop(article_id, _NONE)
+    self.table.remove(gone)
     own = self._base.find_article(article_id)
     if article_id not in self.removed and own.size:
       self.removed[article_id] = None
       for block_id in map(int, own):
         self.table.change(block_id, None)
-      self._gone.update(map(int, own))
-      self.num_blocks -= len(own)
-      self._search.remove(own)
+      gone = np.concatenate([gone, own])
+    if gone.size:
+      self.num_blocks -= len(gone)
+      self._search.remove(gone)
 
   def _embeddings(self, block_ids: np.ndarray) -> np.ndarray:
+    if not block_ids.size:
+      return np.zeros([0, 0], np.float32)
+    lengths = self._loaded.config.lengths
     return embedding.embed_blocks(
       self._embed_blocks,
       self._as_table,
       block_ids,
-      self._lengths,
-      batch_size=max(1, _BATCH_WORDPIECES // self._lengths.block_tokens),
+      lengths,
+      batch_size=max(1, _BATCH_WORDPIECES // lengths.block_tokens),
     )
 
 
@@ -204,7 +196,7 @@ class EditedTable:
   """The part of a `BlockTable` that answering uses, with changes.
 
   Attributes:
-    changed: Block id -> new text, for blocks of the corpus.
+    changed: Block id -> the block with its new text, for blocks of the corpus.
     num_blocks: Number of ids in use so far, with removed blocks; no id is used
       twice.
   """
@@ -214,18 +206,18 @@ class EditedTable:
   ):
     self._table = table
     self._tokenizer = tokenizer
-    self._body_ids: dict[int, np.ndarray] = {}  # By id in `changed`.
     self._added: dict[int, blocks_lib.Block] = {}
-    self.changed: dict[int, str] = {}
+    self.changed: dict[int, blocks_lib.Block] = {}
     self.num_blocks = table.num_blocks
     self.manifest = table.manifest
 
-  def append(self, blocks: Iterable[blocks_lib.Block]) -> np.ndarray:
-    """Adds blocks; returns their ids, int64 [n]."""
-    start = self.num_blocks
-    added = dict(enumerate(blocks, start))
-    self._added.update(added)
-    self.num_blocks += len(added)
+  def append(self, article: sources.Article) -> np.ndarray:
+    """Adds the blocks of an article; returns their ids, int64 [n]."""
+    start, longest = self.num_blocks, self.manifest['max_block_wordpieces']
+    for part in blocks_lib.batches([article]):
+      for block in blocks_lib.cut_batch(part, self._tokenizer, longest):
+        self._added[self.num_blocks] = block
+        self.num_blocks += 1
     return np.arange(start, self.num_blocks)
 
   def remove(self, ids: Iterable[int]) -> None:
@@ -235,12 +227,15 @@ class EditedTable:
 
   def change(self, block_id: int, text: Optional[str]) -> None:
     """Changes the text of a block of the corpus; None restores its own."""
-    if text is None:
-      self.changed.pop(block_id, None)
-      self._body_ids.pop(block_id, None)
-    else:
-      (self._body_ids[block_id],) = self._tokenizer.token_ids_batch([text])
-      self.changed[block_id] = text
+    self.changed.pop(block_id, None)
+    if text is not None:
+      (title,) = self._table.titles([block_id])
+      article = sources.Article(title, text, '')
+      (block,) = blocks_lib.cut_batch([article], self._tokenizer, None)
+      longest = self.manifest['max_block_wordpieces'] // 2  # Of a title.
+      self.changed[block_id] = block._replace(
+        title_ids=block.title_ids[:longest]
+      )
 
   def titles(self, ids: Sequence[int]) -> list[str]:
     own = self._table.titles(self._own(ids))
@@ -252,34 +247,30 @@ class EditedTable:
   def texts(self, ids: Sequence[int]) -> list[str]:
     own = self._table.texts(self._own(ids))
     return [
-      block.text if (block := self._block(i)) else self.changed.get(i, text)
-      for i, text in zip(map(int, ids), own)
+      block.text if (block := self._block(i)) else text
+      for i, text in zip(ids, own)
     ]
 
   def gather(
     self, ids: np.ndarray, title_length: int, body_length: int
   ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the result of `BlockTable.gather`, with the changes."""
-    ids = np.asarray(ids)
-    title_ids, body_ids = map(
-      np.array, self._table.gather(self._own(ids), title_length, body_length)
-    )
-    for place in self._new_places(ids):
-      title, body = self._wordpieces(ids[place])
-      if title is not None:
-        _set(title_ids[place], title)
-      _set(body_ids[place], body)
-    return title_ids, body_ids
+    own = self._table.gather(self._own(ids), title_length, body_length)
+    titles, bodies = map(np.array, own)
+    for place, block in self._new_blocks(ids):
+      for row, wordpieces in (
+        (titles[place], block.title_ids),
+        (bodies[place], block.body_ids),
+      ):
+        row[:] = 0
+        row[: len(wordpieces)] = wordpieces[: len(row)]
+    return titles, bodies
 
   def lengths(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the result of `BlockTable.lengths`, with the changes."""
-    ids = np.asarray(ids)
     titles, bodies = map(np.array, self._table.lengths(self._own(ids)))
-    for place in self._new_places(ids):
-      title, body = self._wordpieces(ids[place])
-      if title is not None:
-        titles[place] = len(title)
-      bodies[place] = len(body)
+    for place, block in self._new_blocks(ids):
+      titles[place], bodies[place] = len(block.title_ids), len(block.body_ids)
     return titles, bodies
 
   def _own(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -288,28 +279,18 @@ class EditedTable:
     return np.where(ids < self._table.num_blocks, ids, 0)
 
   def _block(self, block_id: int) -> Optional[blocks_lib.Block]:
-    """Returns an added block; None for a block of the corpus."""
+    """Returns an added or changed block; None for an own one of the corpus."""
     is_own = block_id < self._table.num_blocks
-    return None if is_own else self._added[int(block_id)]
+    number = int(block_id)
+    return self.changed.get(number) if is_own else self._added[number]
 
-  def _new_places(self, ids: np.ndarray) -> list[tuple[int, ...]]:
-    is_new = ids >= self._table.num_blocks
-    is_new |= np.isin(ids, list(self._body_ids))
-    return list(zip(*np.nonzero(is_new)))
-
-  def _wordpieces(
-    self, block_id: int
-  ) -> tuple[Optional[np.ndarray], np.ndarray]:
-    """Returns title and body of a new block; None: the corpus has the title."""
-    block = self._block(block_id)
-    if block:
-      return block.title_ids, block.body_ids
-    return None, self._body_ids[int(block_id)]
-
-
-def _set(row: np.ndarray, wordpieces: np.ndarray) -> None:
-  row[:] = 0
-  row[: len(wordpieces)] = wordpieces[: len(row)]
+  def _new_blocks(
+    self, ids: np.ndarray
+  ) -> Iterator[tuple[tuple[int, ...], blocks_lib.Block]]:
+    """Yields the place and the block of each added or changed one."""
+    for place, block_id in np.ndenumerate(ids):
+      if block := self._block(block_id):
+        yield place, block
 
 
 class LiveSearch:
@@ -322,35 +303,34 @@ class LiveSearch:
   def __init__(self, index: searcher_lib.Searcher, num_blocks: int):
     self._index = index
     self._is_hidden = np.zeros([num_blocks], bool)
-    self._rows: dict[int, int] = {}  # Block id -> row in the two arrays.
     self._ids = np.zeros([0], np.int64)
     self._embeddings = np.zeros([0, 0], np.float32)
 
   def put(self, ids: np.ndarray, embeddings: np.ndarray) -> None:
     """Adds blocks, or replaces their embeddings, [n, D]."""
-    self._reserve(len(self._rows) + len(ids), embeddings.shape[1])
-    for block_id, vector in zip(map(int, ids), embeddings):
-      row = self._rows.setdefault(block_id, len(self._rows))
-      self._ids[row], self._embeddings[row] = block_id, vector
-    self._hide(ids, True)
+    self.remove(ids)
+    if len(self._ids):
+      embeddings = np.concatenate([self._embeddings, embeddings])
+    self._ids = np.concatenate([self._ids, ids])
+    self._embeddings = embeddings
 
-  def remove(self, ids: Iterable[int]) -> None:
-    ids = np.fromiter(ids, np.int64)
-    self._forget(ids)
-    self._hide(ids, True)
+  def remove(self, ids: np.ndarray, is_hidden: bool = True) -> None:
+    kept = ~np.isin(self._ids, ids)
+    if not kept.all():
+      self._ids, self._embeddings = self._ids[kept], self._embeddings[kept]
+    self._is_hidden[ids[ids < len(self._is_hidden)]] = is_hidden
 
   def restore(self, ids: np.ndarray) -> None:
     """Returns blocks of the index to their embeddings in the index."""
-    self._forget(ids)
-    self._hide(ids, False)
+    self.remove(ids, is_hidden=False)
 
   def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
     """Returns the best `k` of all blocks, [B, k]."""
     ids, scores = self._search_index(queries, k)
-    if self._rows:
-      changed = exact_search.BruteForceSearcher(
-        self._embeddings[: len(self._rows)]
-      ).search(queries, k)
+    if len(self._ids):
+      changed = exact_search.BruteForceSearcher(self._embeddings).search(
+        queries, k
+      )
       ids = np.concatenate([ids, self._ids[changed.block_ids]], axis=1)
       scores = np.concatenate([scores, changed.scores], axis=1)
     order = np.lexsort([ids, -scores], axis=1)[:, :k]
@@ -374,23 +354,3 @@ class LiveSearch:
       if is_enough.all() or number >= num_blocks:
         return ids, np.where(is_left, scores, -np.inf)
       number = min(2 * number, num_blocks)
-
-  def _reserve(self, number: int, width: int) -> None:
-    if number > len(self._ids):
-      size = max(number, 2 * len(self._ids))
-      embeddings = np.zeros([size, width], np.float32)
-      if self._ids.size:
-        embeddings[: len(self._ids)] = self._embeddings
-      self._ids, self._embeddings = np.resize(self._ids, size), embeddings
-
-  def _forget(self, ids: np.ndarray) -> None:
-    for block_id in map(int, ids):
-      row = self._rows.pop(block_id, None)
-      last = len(self._rows)
-      if row is not None and row != last:  # The last row fills the gap.
-        self._ids[row] = self._ids[last]
-        self._embeddings[row] = self._embeddings[last]
-        self._rows[int(self._ids[row])] = row
-
-  def _hide(self, ids: np.ndarray, is_hidden: bool) -> None:
-    self._is_hidden[ids[ids < len(self._is_hidden)]] = is_hidden

@@ -1,6 +1,6 @@
 """Other looks at a corpus, for the page: by title, word, article and search."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import dataclasses
 import functools
 from typing import Any, Optional
@@ -28,7 +28,7 @@ class Explorer:
 
   Attributes:
     answerer: The server's own; its table has the changed texts.
-    open_dense: Opens the search by embeddings alone.
+    open_dense: Opens the search by embeddings alone, or returns the open one.
     corpus: The corpus without changes.
     own: The server's own search: WORDS, EMBEDDINGS, BOTH or ''.
     sparse_weight: Weight of BM25 in BOTH.
@@ -69,26 +69,21 @@ class Explorer:
       raise errors.RequestError(str(error), status=404) from error
 
   def find(self, text: str) -> dict[str, Any]:
-    """Returns articles with `text` in the title, and blocks with its words."""
+    """Returns articles with `text` in the title, and blocks with its words.
+
+    The closest titles are first.
+    """
     found = self.words().retrieve(retriever_lib.of_texts([text]), _NUM_BLOCKS)
     ids = found.block_ids[0][found.scores[0] > 0].tolist()
-    titles = [(self._titles[row], row) for row in self._rows_of(text)]
-    firsts = np.searchsorted(
-      self.corpus.article_rows,
-      np.array([row for _, row in titles], self.corpus.article_rows.dtype),
-    )
-    table = self.answerer.table
+    part, titles = plain_letters.plain(text.strip()), self._plain_titles
+    rows = [i for i, title in enumerate(titles) if part in title]
+    rows.sort(key=lambda i: (not titles[i].startswith(part), len(titles[i])))
+    article_rows = self.corpus.article_rows
+    nearest = np.array(rows[:_NUM_TITLES], article_rows.dtype)
+    firsts = np.searchsorted(article_rows, nearest).tolist()
     return {
-      'articles': [
-        {'title': title, 'block_id': int(block_id)}
-        for (title, _), block_id in zip(titles, firsts, strict=True)
-      ],
-      'blocks': [
-        {'block_id': block_id, 'title': title, 'text': block}
-        for block_id, title, block in zip(
-          ids, table.titles(ids), table.texts(ids), strict=True
-        )
-      ],
+      'articles': self._blocks(firsts, 'title'),
+      'blocks': self._blocks(ids, 'title', 'text'),
     }
 
   def article(self, block_id: int) -> dict[str, Any]:
@@ -98,15 +93,12 @@ class Explorer:
       raise errors.RequestError(
         f'The corpus has no block {block_id}.', status=404
       )
-    table, place = self.answerer.table, int(np.flatnonzero(ids == block_id)[0])
+    place = int(np.flatnonzero(ids == block_id)[0])
     near = ids[max(0, place - _NUM_AROUND) : place + _NUM_AROUND + 1].tolist()
     return {
-      'title': table.titles([block_id])[0],
+      'title': self.answerer.table.titles([block_id])[0],
       'num_blocks': len(ids),
-      'blocks': [
-        {'block_id': each, 'text': text}
-        for each, text in zip(near, table.texts(near), strict=True)
-      ],
+      'blocks': self._blocks(near, 'text'),
     }
 
   def compare(self, question: str) -> dict[str, Any]:
@@ -115,7 +107,7 @@ class Explorer:
     by_words = retriever_lib.InBatches(
       words, answerer.finetuning.eval_batch_size, filled=False
     )
-    dense = dataclasses.replace(answerer, retriever=self._dense)
+    dense = dataclasses.replace(answerer, retriever=self.open_dense())
     searches = {
       WORDS: dataclasses.replace(answerer, retriever=by_words),
       EMBEDDINGS: dense,
@@ -126,31 +118,25 @@ class Explorer:
         {
           'search': name,
           'is_own': name == self.own,
-          **_brief(each.answer([question])[0]),
+          'answer': answer.prediction,
+          'evidence': list(map(block_of, answer.evidence)),
         }
         for name, each in searches.items()
+        for answer in each.answer([question])
       ]
     }
 
   @functools.cached_property
-  def _dense(self) -> retriever_lib.Retriever:
-    return self.open_dense()
-
-  @functools.cached_property
-  def _titles(self) -> list[str]:
-    return self.corpus.all_titles()
-
-  @functools.cached_property
   def _plain_titles(self) -> list[str]:
-    return [*map(plain_letters.plain, self._titles)]
+    return [*map(plain_letters.plain, self.corpus.all_titles())]
 
-  def _rows_of(self, text: str) -> list[int]:
-    """Returns articles with `text` in their title; the closest titles first."""
-    part = plain_letters.plain(text.strip())
-    rows = [i for i, title in enumerate(self._plain_titles) if part in title]
-    titles = self._plain_titles
-    rows.sort(key=lambda i: (not titles[i].startswith(part), len(titles[i])))
-    return rows[:_NUM_TITLES]
+  def _blocks(self, ids: Sequence[int], *fields: str) -> list[dict[str, Any]]:
+    """Returns the ids of blocks, with their titles or texts or both."""
+    table = self.answerer.table
+    read = {'title': table.titles, 'text': table.texts}
+    columns = [ids, *(read[field](ids) for field in fields)]
+    names = ('block_id', *fields)
+    return [dict(zip(names, row)) for row in zip(*columns, strict=True)]
 
 
 def sentence_of(item: answer_lib.Evidence) -> tuple[int, int]:
@@ -165,16 +151,6 @@ def sentence_of(item: answer_lib.Evidence) -> tuple[int, int]:
   return touched[0][0], touched[-1][1]
 
 
-def _brief(answer: answer_lib.Answer) -> dict[str, Any]:
-  """Returns an answer, and the sentence to show of each block."""
-  names = ('block_id', 'title', 'text', 'start', 'end')
-  return {
-    'answer': answer.prediction,
-    'evidence': [
-      {
-        **{name: getattr(item, name) for name in names},
-        'sentence': sentence_of(item),
-      }
-      for item in answer.evidence
-    ],
-  }
+def block_of(item: answer_lib.Evidence) -> dict[str, Any]:
+  """Returns a block for the page, with its sentence to show."""
+  return {**item._asdict(), 'sentence': sentence_of(item)}

@@ -4,7 +4,7 @@
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 import concurrent.futures
 import functools
 from typing import Any, NamedTuple, Optional
@@ -54,18 +54,19 @@ class Api:
     return {'predictions': [_prediction(answer, top_k) for answer in answers]}
 
   async def about(self) -> dict[str, Any]:
-    service = self._service
+    service, model = self._service, self._service.model
+    can_answer = model.answerer.reader is not None
     return {
       'num_blocks': service.num_blocks,
       'num_documents': _num_documents(service.writer),
       'num_read': service.top_k,
       'params_step': service.versions.params_step,
       'index_step': service.versions.index_step,
-      'can_answer': service.can_answer,
-      'best_effort': service.can_answer and self._settings.best_effort,
+      'can_answer': can_answer,
+      'best_effort': can_answer and self._settings.best_effort,
       'can_complete': service.completer is not None,
-      'can_edit': service.can_edit,
-      'can_search': bool(service.explorer and service.explorer.can_search),
+      'can_edit': model.can_edit,
+      'can_search': bool(model.explorer and model.explorer.can_search),
       'refused': names.REFUSED,
       'examples': self._settings.examples or {'questions': [], 'masked': []},
     }
@@ -73,7 +74,7 @@ class Api:
   async def ask(self, body: bodies.Question) -> dict[str, Any]:
     (answer,) = await _results_of(self._service.ask([body.question]))
     writer = self._service.writer
-    changed = writer.edits.table.changed if writer is not None else {}
+    changed = writer.edits.table.changed if writer is not None else ()
     return _reply(answer, self._service.top_k, changed)
 
   async def compare(self, body: bodies.Question) -> dict[str, Any]:
@@ -97,7 +98,7 @@ class Api:
 
   async def edit(self, body: bodies.Edit) -> dict[str, Any]:
     writer = self._service.writer
-    if writer is None or not self._service.can_edit:
+    if writer is None or not self._service.model.can_edit:
       raise errors.RequestError(
         'Start the server with --allow_edits.', status=403
       )
@@ -117,7 +118,7 @@ class Api:
     }
 
   def _explorer(self) -> explorer_lib.Explorer:
-    explorer = self._service.explorer
+    explorer = self._service.model.explorer
     if explorer is None:
       raise errors.RequestError('This server shows no articles.', status=404)
     return explorer
@@ -176,12 +177,12 @@ def _prediction(answer: answer_lib.Answer, top_k: int) -> dict[str, Any]:
 
 
 def _reply(
-  answer: answer_lib.Answer, top_k: int, changed: Mapping[int, str]
+  answer: answer_lib.Answer, top_k: int, changed: Container[int]
 ) -> dict[str, Any]:
   """Returns an answer with the first `top_k` blocks of its evidence.
 
   Args:
-    changed: The changed blocks' texts by id.
+    changed: Ids of blocks with a changed text.
   """
   # p(z|x) with the null block: blocks that were not read, and the null block,
   # have `null_probability` together.
@@ -194,8 +195,7 @@ def _reply(
     'null_probability': answer.null_probability,
     'evidence': [
       {
-        **item._asdict(),
-        'sentence': explorer_lib.sentence_of(item),
+        **explorer_lib.block_of(item),
         'p_z': item.retrieval_probability * found,
         'p_y': item.reading_probability,
         'changed': item.block_id in changed,

@@ -66,7 +66,8 @@ _MAX_CONNECTIONS = 1024
 _OTHER_FILES = 512  # Open files of the model and the corpus.
 _BACKLOG = 128
 
-Handler = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
+Content = dict[str, Any] | bytes  # For JSON, or a text for Prometheus.
+Handler = Callable[..., Coroutine[Any, Any, Content]]
 Endpoint = Callable[[requests.Request], Awaitable[responses.Response]]
 
 
@@ -82,17 +83,13 @@ def make_app(
     endpoint = _endpoint(path, handler, kind, service, settings)
     return routing.Route(path, endpoint, methods=['POST' if kind else 'GET'])
 
-  def ready() -> responses.Response:
-    if service.is_ready:
-      return _text('ready\n')
-    return _text('not ready\n', 503)
+  async def ready(request: requests.Request) -> responses.Response:
+    del request
+    is_ready = service.is_ready
+    return _text('ready\n') if is_ready else _text('not ready\n', 503)
 
-  async def metrics(request: requests.Request) -> responses.Response:
-    try:
-      access.check_token(request.headers.get('authorization'), settings.token)
-    except errors.RequestError as error:
-      return _error(error.status, error.message)
-    return _text(service.metrics.text(), media_type=_PROMETHEUS)
+  async def metrics() -> bytes:
+    return service.metrics.text()
 
   return applications.Starlette(
     routes=[
@@ -105,9 +102,10 @@ def make_app(
       route('/api/article', api.article, bodies.Block),
       route('/api/edit', api.edit, bodies.Edit),
       route('/api/documents', api.documents, bodies.Documents),
-      _plain('/healthz', lambda: _text('ok\n')),
-      _plain('/readyz', ready),
-      routing.Route('/metrics', metrics),
+      route('/metrics', metrics),
+      routing.Route('/readyz', ready),
+      # A response is an application that ignores the request's content.
+      routing.Route('/healthz', _text('ok\n'), methods=['GET']),
       *map(_file, sorted(_STATIC.iterdir())),
     ],
     exception_handlers={exceptions.HTTPException: _unknown(service)},
@@ -123,7 +121,7 @@ def _endpoint(
 ) -> Endpoint:
   """Returns `handler` with checks of token and limits, errors and metrics."""
 
-  async def answer(request: requests.Request) -> dict[str, Any]:
+  async def answer(request: requests.Request) -> Content:
     headers = request.headers
     access.check_token(headers.get('authorization'), settings.token)
     if kind is None:
@@ -142,7 +140,11 @@ def _endpoint(
   async def endpoint(request: requests.Request) -> responses.Response:
     begun = time.monotonic()
     try:
-      response = _json(200, await answer(request))
+      content = await answer(request)
+      if isinstance(content, bytes):
+        response = _text(content, media_type=_PROMETHEUS)
+      else:
+        response = _json(200, content)
     except errors.RequestError as error:
       response = _error(error.status, error.message)
     except requests.ClientDisconnect:
@@ -160,10 +162,10 @@ def _endpoint(
 
 
 async def _in_time(
-  work: Coroutine[Any, Any, dict[str, Any]],
+  work: Coroutine[Any, Any, Content],
   request: requests.Request,
   timeout_secs: float,
-) -> dict[str, Any]:
+) -> Content:
   """Returns the result of `work`; RequestError if time or client is gone."""
   result = asyncio.ensure_future(work)
   gone = asyncio.ensure_future(_client_gone(request))
@@ -190,22 +192,10 @@ async def _client_gone(request: requests.Request) -> None:
     pass
 
 
-def _plain(
-  path: str, respond: Callable[[], responses.Response]
-) -> routing.Route:
-  """Returns a route without a token, which ignores the request's content."""
-
-  async def endpoint(request: requests.Request) -> responses.Response:
-    del request
-    return respond()
-
-  return routing.Route(path, endpoint)
-
-
 def _file(file: pathlib.Path) -> routing.Route:
-  content, media_type = file.read_bytes(), _MEDIA_TYPES[file.suffix]
   path = '/' if file.stem == 'index' else f'/{file.name}'
-  return _plain(path, lambda: _text(content, media_type=media_type))
+  content = _text(file.read_bytes(), media_type=_MEDIA_TYPES[file.suffix])
+  return routing.Route(path, content, methods=['GET'])
 
 
 def _text(
@@ -230,13 +220,10 @@ def _unknown(service: service_lib.Service) -> Callable[..., Any]:
 
 
 def _json(code: int, content: dict[str, Any]) -> responses.Response:
-  try:
-    body = msgspec.json.encode(content)
-  except UnicodeEncodeError:  # Half of a surrogate pair.
-    text = json.dumps(content, ensure_ascii=False, separators=(',', ':'))
-    body = text.encode('utf-8', 'replace')
   headers = {**_HEADERS, **_ERROR_HEADERS.get(code, {})}
-  return responses.Response(body, code, headers, media_type='application/json')
+  return responses.Response(
+    msgspec.json.encode(content), code, headers, 'application/json'
+  )
 
 
 def _error(code: int, message: str) -> responses.Response:
@@ -247,19 +234,20 @@ def _error(code: int, message: str) -> responses.Response:
 def listen(host: str, port: int) -> socket.socket:
   """Returns a listening socket, or UserError; port 0 takes a free port."""
   try:
-    family, kind, protocol, _, address = socket.getaddrinfo(
+    family, _, _, _, address = socket.getaddrinfo(
       host, port, type=socket.SOCK_STREAM
     )[0]
-    listener = socket.socket(family, kind, protocol)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(address)
-    listener.listen(_BACKLOG)
+    return socket.create_server(
+      address,
+      family=family,
+      backlog=_BACKLOG,
+      dualstack_ipv6=family == socket.AF_INET6,
+    )
   except (OSError, OverflowError) as error:
     raise errors.UserError(
       f'--host and --port must be a free address. Found {host}:{port}: '
       f'{error}. Choose another --port.'
     ) from error
-  return listener
 
 
 class Server(embed.Server):

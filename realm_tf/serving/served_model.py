@@ -104,7 +104,7 @@ def load(
     edits.warm()
   explorer = explorer_lib.Explorer(
     answerer,
-    functools.partial(_by_embeddings, answerer, choices, loaded),
+    functools.cache(lambda: _by_embeddings(answerer, choices, loaded)),
     corpus,
     _name_of(choices),
     choices.sparse_weight or 1.0,

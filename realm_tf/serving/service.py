@@ -21,7 +21,6 @@ from realm_tf.qa import masked_sentences
 from realm_tf.retrieval import hot_swap
 from realm_tf.serving import bodies
 from realm_tf.serving import changes
-from realm_tf.serving import explorer as explorer_lib
 from realm_tf.serving import served_model
 from realm_tf.serving import threads
 from realm_tf.serving import writer as writer_lib
@@ -103,7 +102,6 @@ class Service:
     self.completer = completer
     self._answering = threading.Lock()
     self._busy_until = 0.0  # A time of time.monotonic.
-    self._watcher: Optional[threads.Watcher] = None
     edits = live.current.edits
     self.writer: Optional[writer_lib.Writer] = None
     if edits is not None:
@@ -133,28 +131,19 @@ class Service:
   @property
   def top_k(self) -> int:
     """Number of blocks of evidence per answer."""
-    num_read = self._live.current.answerer.num_read
+    num_read = self.model.answerer.num_read
     return min(self._top_k or num_read, num_read)
 
   @property
-  def can_answer(self) -> bool:
-    """Whether a reader answers; without one the blocks are the result."""
-    return self._live.current.answerer.reader is not None
-
-  @property
-  def can_edit(self) -> bool:
-    return self._live.current.can_edit and self.writer is not None
-
-  @property
-  def explorer(self) -> Optional[explorer_lib.Explorer]:
-    return self._live.current.explorer
+  def model(self) -> served_model.ServedModel:
+    """The model in use."""
+    return self._live.current
 
   @property
   def num_blocks(self) -> int:
     """Number of blocks that a search can find."""
-    if self.writer is not None:
-      return self.writer.edits.num_blocks
-    return self._live.current.answerer.table.num_blocks
+    changed = self.writer and self.writer.edits
+    return (changed or self.model.answerer.table).num_blocks
 
   def ask(self, questions: Sequence[str]) -> list[concurrent.futures.Future]:
     """Returns a future `answer.Answer` for each question.
@@ -169,10 +158,6 @@ class Service:
     The corpus does not change during the work.
     """
     return self._batcher.submit([functools.partial(self._locked, work)])
-
-  def watch(self, poll_secs: float) -> None:
-    """Starts a thread that calls `check` every `poll_secs` until `close`."""
-    self._watcher = threads.Watcher(self.check, poll_secs)
 
   def check(self) -> bool:
     """Swaps to a newer version; returns False if there is none."""
@@ -196,8 +181,6 @@ class Service:
 
   def close(self) -> None:
     """Refuses new questions and returns after all waiting ones are answered."""
-    if self._watcher is not None:
-      self._watcher.close()
     if self.writer is not None:
       self.writer.close()
     self._batcher.close()

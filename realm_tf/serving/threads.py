@@ -65,28 +65,28 @@ class Batcher(Generic[Item, Result]):
     return self._worker.is_alive() and not self._is_closed
 
   def submit(
-    self, items: Sequence[Union[Item, Work]]
+    self, items: Sequence[Union[Item, Work]], ignores_size: bool = False
   ) -> list[concurrent.futures.Future]:
     """Queues all items or none; returns a future for each.
 
     Items with a cancelled future are not handled. Raises RequestError: 429 if
-    the queue is full, 503 after `close`.
+    the queue is full, unless `ignores_size`; 503 after `close`.
     """
     with self._changed:
-      if len(self._queue) + len(items) > self._queue_size:
+      most = self._queue_size - len(items)
+      if len(self._queue) > most:
         kept = [pair for pair in self._queue if not pair[1].cancelled()]
         self._queue = collections.deque(kept)
-      if len(self._queue) + len(items) > self._queue_size:
+      if len(self._queue) > most and not ignores_size:
         raise errors.RequestError(
           'Too many questions wait. Try again later.', status=429
         )
-      return self._put(items)
-
-  def run(self, work: Work) -> concurrent.futures.Future:
-    """Queues work of the server itself, even if the queue is full."""
-    with self._changed:
-      (future,) = self._put([work])
-    return future
+      if self._is_closed:
+        raise errors.RequestError('The server is shutting down.', status=503)
+      pairs: list[Pair] = [(one, concurrent.futures.Future()) for one in items]
+      self._queue.extend(pairs)
+      self._changed.notify_all()
+    return [future for _, future in pairs]
 
   def close(self) -> None:
     """Refuses new items and returns after all queued ones are handled."""
@@ -95,22 +95,9 @@ class Batcher(Generic[Item, Result]):
       self._changed.notify_all()
     self._worker.join()
 
-  def _put(
-    self, items: Sequence[Union[Item, Work]]
-  ) -> list[concurrent.futures.Future]:
-    if self._is_closed:
-      raise errors.RequestError('The server is shutting down.', status=503)
-    pairs: list[Pair] = [(item, concurrent.futures.Future()) for item in items]
-    self._queue.extend(pairs)
-    self._changed.notify_all()
-    return [future for _, future in pairs]
-
   def _work(self) -> None:
     last_size = 0
-    while True:
-      batch = self._next_batch(last_size)
-      if batch is None:
-        return
+    while (batch := self._next_batch(last_size)) is not None:
       last_size = len(batch)
       self._run(batch)
       del batch  # Frees the answers, which hold texts of the corpus.

@@ -81,13 +81,6 @@ class Writer:
     """
     return self._queue.submit([change])[0]
 
-  def knows(self, article_id: str) -> bool:
-    return self.edits.knows(article_id)
-
-  def holds(self, document: changes_lib.Document) -> bool:
-    """Whether exactly this document is live."""
-    return self.edits.documents.get(document.article_id) == document
-
   def take_over(
     self, edits: edited_corpus.EditedCorpus, swap: Callable[[], None]
   ) -> None:
@@ -99,7 +92,7 @@ class Writer:
       swap()
       self.edits = edits
 
-    self._queue.run(finish).result()
+    self._queue.submit([finish], ignores_size=True)[0].result()
 
   def close(self) -> None:
     """Refuses new changes and returns after all queued ones are made."""
@@ -109,7 +102,9 @@ class Writer:
 
   def _write(self, changes: Sequence[AnyChange]) -> list[Outcome]:
     """Makes all accepted changes; if the log fails, makes none."""
-    outcomes = self._check(changes)
+    known: dict[str, bool] = {}  # Documents of these changes.
+    edited = set(self.edits.table.changed)
+    outcomes = [self._refusal(each, known, edited) for each in changes]
     accepted = [
       change
       for change, refused in zip(changes, outcomes, strict=True)
@@ -138,42 +133,36 @@ class Writer:
           self.edits.apply(next(following))
     return outcomes
 
-  def _check(self, changes: Sequence[AnyChange]) -> list[Outcome]:
-    """Returns each change's error, given the accepted changes before it."""
-    known: dict[str, bool] = {}  # Documents of this batch.
-    edited = set(self.edits.table.changed)
-    return [
-      self._check_edit(change, edited)
-      if isinstance(change, changes_lib.Edit)
-      else self._check_documents(change, known)
-      for change in changes
-    ]
-
-  def _check_documents(
-    self, change: changes_lib.Change, known: dict[str, bool]
+  def _refusal(
+    self, change: AnyChange, known: dict[str, bool], edited: set[int]
   ) -> Outcome:
-    for article_id in change.remove:
-      if not known.get(article_id, self.edits.knows(article_id)):
-        return errors.RequestError(
-          f'The corpus must have document {article_id[:80]!r} to remove it.',
-          status=404,
-        )
-    known.update(dict.fromkeys(change.remove, False))
-    known.update((each.article_id, True) for each in change.add)
-    return None
+    """Returns the error of a change, given the accepted ones before it.
 
-  def _check_edit(self, edit: changes_lib.Edit, edited: set[int]) -> Outcome:
-    if not self.edits.can_change(edit.block_id):
+    Args:
+      known: Id of a changed document -> whether it will be there.
+      edited: Blocks with changed texts.
+    """
+    if isinstance(change, changes_lib.Change):
+      for article_id in change.remove:
+        if not known.get(article_id, self.edits.knows(article_id)):
+          return errors.RequestError(
+            f'The corpus must have document {article_id[:80]!r} to remove it.',
+            status=404,
+          )
+      known.update(dict.fromkeys(change.remove, False))
+      known.update((each.article_id, True) for each in change.add)
+      return None
+    if not self.edits.can_change(change.block_id):
       return errors.RequestError(
-        f'The corpus must have the block. Found {edit.block_id}.', status=404
+        f'The corpus must have the block. Found {change.block_id}.', status=404
       )
-    if edit.text is None:
-      edited.discard(edit.block_id)
-    elif edit.block_id not in edited:
-      if len(edited) >= MAX_EDITS:
-        return errors.RequestError(
-          f'At most {MAX_EDITS} blocks may be changed. Restore one first.',
-          status=409,
-        )
-      edited.add(edit.block_id)
+    if change.text is None:
+      edited.discard(change.block_id)
+    elif len(edited | {change.block_id}) > MAX_EDITS:
+      return errors.RequestError(
+        f'At most {MAX_EDITS} blocks may be changed. Restore one first.',
+        status=409,
+      )
+    else:
+      edited.add(change.block_id)
     return None

@@ -1,7 +1,5 @@
 """Counts a compiled module's FLOP, traffic and sums, from its text.
 
-  text -> Module -> {kind: number}
-
 XLA's own cost analysis counts one turn of a loop, and includes the core's fast
 memory (VMEM, 128 MiB of a v5e), where it keeps many arrays between two
 instructions: layouts with S(1). Here a loop counts as often as it runs, and
@@ -11,14 +9,16 @@ with its padding to tiles, once for each instruction that reads or writes it.
 
 import collections
 from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
 import math
 import re
 from typing import NamedTuple
 
+import numpy as np
+
 # Kinds of counts: FLOP of products; bytes of the arrays that are summed over
-# cores; bytes that instructions read and write, also in the core's fast memory;
-# and bytes between core and HBM by kind of instruction.
-FLOPS, SUMS, ACCESSED = 'flops', 'sums', 'accessed'
+# cores; and bytes between core and HBM by kind of instruction.
+FLOPS, SUMS = 'flops', 'sums'
 PRODUCTS, COPIES, OTHERS = TRAFFIC = 'products', 'copies', 'others'
 
 # Bytes of an element; others, such as tokens, have none.
@@ -28,13 +28,18 @@ _SIZES = {
   **dict.fromkeys(('f32', 's32', 'u32'), 4),
   **dict.fromkeys(('f64', 's64', 'u64'), 8),
 }
-_ARRAY = re.compile(r'\b([a-z]+\d*)\[([\d,]*)\](?:\{([^}]*)\})?')
-_CALLED = re.compile(r'(?:calls|body|to_apply)=%?([\w.\-]+)')
-_BRANCHES = re.compile(
-  r'(?:branch_computations=\{([^}]*)\}|(?:true|false)_computation=([^,}]+))'
+_NAME = re.compile(r'%([\w.\-]+)')
+_LINE = re.compile(
+  r'\s+(?:ROOT )?%([\w.\-]+) = (.*?) ([\w\-]+)\((.*?)\)(?:, (.*))?'
 )
-_CONDITION = re.compile(r'condition=%?([\w.\-]+)')
-_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
+_ARRAY = re.compile(r'\b([a-z]+\d*)\[([\d,]*)\](?:\{([^}]*)\})?')
+_CALLED = re.compile(
+  r'(?:calls|body|to_apply|branch_computations|(?:true|false)_computation)='
+  r'\{?((?:%[\w.\-]+(?:, )?)+)'
+)
+_LABELS = re.compile(r'dim_labels=(\w+)_(\w+)->(\w+)')
+_WINDOW = re.compile(r'window=\{([^}]*)\}')
+_CONDITION = re.compile(r'condition=%([\w.\-]+)')
 # Instructions that move nothing, and the ends of those that a start counts.
 _FREE = frozenset([
   'after-all', 'all-reduce-done', 'async-done', 'async-start', 'async-update',
@@ -44,8 +49,8 @@ _FREE = frozenset([
 # Kernels that move nothing: memory for a result, and slices side by side.
 _FREE_KERNELS = re.compile('target="(AllocateBuffer|ConcatBitcast)"')
 _COPIES = frozenset(['copy', 'copy-start', 'slice', 'slice-start', 'transpose'])
+_PRODUCT = 'convolution'
 _SLICES = frozenset(['dynamic-slice', 'gather', 'slice'])
-_MULTIPLY = frozenset(['convolution', 'dot'])
 
 Counter = collections.Counter[str]
 
@@ -58,53 +63,65 @@ class Array(NamedTuple):
   is_in_hbm: bool
 
 
-class Instruction(NamedTuple):
-  """One line of a computation."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Instruction:
+  """One line of a computation.
 
-  name: str
-  arrays: list[Array]  # Its result: several for a tuple.
+  Attributes:
+    arrays: Its result: several for a tuple.
+    operands: Instructions of the same computation.
+    inside: The text in the parentheses, such as 3 in parameter(3).
+    attributes: The text after them.
+    called: Instructions of each computation that it calls.
+    turns: How often a loop runs, else 1.
+  """
+
   op: str
-  operands: list[str]  # Names; '(3)' for parameter(3) and constant(3).
-  rest: str  # Attributes.
+  arrays: list[Array]
+  operands: list['Instruction']
+  inside: str
+  attributes: str
+  called: list[list['Instruction']]
+  turns: int
+
+  @property
+  def bytes(self) -> int:
+    return sum(array.bytes for array in self.arrays)
+
+  @property
+  def fused(self) -> Sequence['Instruction']:
+    """Instructions of a fusion; the last is its result."""
+    return self.called[0] if self.op == 'fusion' else ()
 
 
-def _parse(text: str) -> tuple[dict[str, list[Instruction]], str]:
-  """Returns computation -> its instructions, and the entry's name."""
+def counts(text: str) -> Counter:
+  """Returns kind -> the number in a call of a compiled module."""
   computations: dict[str, list[Instruction]] = {}
-  entry = name = ''
+  entry: list[Instruction] = []
   for line in text.splitlines():
     if line.endswith('{') and ' -> ' in line and not line.startswith(' '):
-      name = line.removeprefix('ENTRY ').split(' ')[0].lstrip('%')
-      computations[name] = []
-      entry = name if line.startswith('ENTRY ') else entry
-    elif ' = ' in line and name:
-      computations[name].append(_instruction(line))
-  return computations, entry
-
-
-def _instruction(line: str) -> Instruction:
-  name, _, rest = line.strip().removeprefix('ROOT ').partition(' = ')
-  end = _end_of_group(rest) if rest.startswith('(') else rest.index(' ')
-  result, rest = rest[:end], rest[end:].lstrip()
-  op = rest.partition('(')[0]
-  end = len(op) + _end_of_group(rest[len(op) :])
-  is_number = op in ('constant', 'parameter')
-  operands = re.findall(
-    r'^\(\d+\)$' if is_number else r'%([\w.\-]+)', rest[len(op) : end]
-  )
-  return Instruction(
-    name.lstrip('%'), list(_arrays(result)), op, operands, rest[end:]
-  )
-
-
-def _end_of_group(text: str) -> int:
-  """Returns the place after the parenthesis that closes the first."""
-  depth = 0
-  for match in re.finditer(r'[()]', text):
-    depth += 1 if match[0] == '(' else -1
-    if not depth:
-      return match.end()
-  return len(text)
+      own: dict[str, Instruction] = {}
+      part: list[Instruction] = []
+      computations[line.removeprefix('ENTRY ').split()[0].lstrip('%')] = part
+      entry = part if line.startswith('ENTRY ') else entry
+    elif match := _LINE.fullmatch(line):
+      name, result, op, inside, attributes = match.groups(default='')
+      operands = [own[one] for one in _NAME.findall(inside)]
+      own[name] = Instruction(
+        op,
+        list(_arrays(result)),
+        operands,
+        inside,
+        attributes,
+        [
+          computations[one]
+          for names in _CALLED.findall(attributes)
+          for one in _NAME.findall(names)
+        ],
+        _num_turns(attributes, computations),
+      )
+      part.append(own[name])
+  return _total(entry)
 
 
 def _arrays(result: str) -> Iterator[Array]:
@@ -123,194 +140,127 @@ def _arrays(result: str) -> Iterator[Array]:
       yield Array(tuple(shape), size, 'S(' not in layout)
 
 
-class Module:
-  """A compiled module.
+def _num_turns(
+  attributes: str, computations: Mapping[str, list[Instruction]]
+) -> int:
+  """Returns the turns of a loop, 1 for others or if they are not known.
 
-  Attributes:
-    counts: Kind -> the number in a call.
-    num_instructions: Instructions of all computations, and of fusions.
+  A loop that ends at a constant is taken to count up to it from 0.
   """
+  condition = _CONDITION.search(attributes)
+  parts = computations[condition[1]] if condition else []
+  ends = [each.inside for each in parts if each.op == 'constant']
+  is_counted = any('direction=LT' in each.attributes for each in parts)
+  return int(ends[0]) if is_counted and len(ends) == 1 else 1
 
-  def __init__(self, text: str):
-    self._module, entry = _parse(text)
-    self.num_instructions = sum(map(len, self._module.values()))
-    self.counts = self._total(entry)
 
-  def _total(self, name: str) -> Counter:
-    """Returns the counts of a computation, with those that it calls.
+def _total(instructions: Sequence[Instruction]) -> Counter:
+  """Returns the counts of a computation, with those that it calls.
 
-    Of branches, the one with the most traffic counts.
-    """
-    instructions = self._module.get(name, ())
-    found = collections.Counter({FLOPS: self._flops(instructions)})
-    arrays = {each.name: each.arrays for each in instructions}
-    for each in instructions:
-      called = _CALLED.search(each.rest)
-      if each.op in ('while', 'call', 'async-start') and called:
-        turns = self._num_turns(each)
-        for kind, number in self._total(called[1]).items():
-          found[kind] += number * turns
-      elif each.op == 'conditional':
-        names = ' '.join(' '.join(x) for x in _BRANCHES.findall(each.rest))
-        parts = [self._total(part) for part in re.findall(r'[\w.\-]+', names)]
-        found.update(
-          max(parts, key=lambda part: sum(part[kind] for kind in TRAFFIC))
-        )
-      elif each.op not in _FREE and not _FREE_KERNELS.search(each.rest):
-        if each.op in ('all-reduce', 'all-reduce-start'):
-          summed = (arrays.get(name, ()) for name in each.operands)
-          found[SUMS] += sum(array.bytes for part in summed for array in part)
-        inner = self._fused(each)
-        ops = {each.op, *(part.op for part in inner)}
-        kind = COPIES if each.op in _COPIES else OTHERS
-        kind = kind if ops.isdisjoint(_MULTIPLY) else PRODUCTS
-        found[kind] += self._moved(each, arrays, is_anywhere=False)
-        found[ACCESSED] += self._moved(each, arrays, is_anywhere=True)
-    return found
+  Of branches, the one with the most traffic counts.
+  """
+  found: Counter = collections.Counter()
+  for each in instructions:
+    if each.op in ('while', 'call', 'async-start') and each.called:
+      for kind, number in _total(each.called[0]).items():
+        found[kind] += number * each.turns
+    elif each.op == 'conditional':
+      parts = map(_total, each.called)
+      found.update(
+        max(parts, key=lambda part: sum(part[kind] for kind in TRAFFIC))
+      )
+    elif each.op not in _FREE and not _FREE_KERNELS.search(each.attributes):
+      if each.op in ('all-reduce', 'all-reduce-start'):
+        found[SUMS] += sum(one.bytes for one in each.operands)
+      found[FLOPS] += sum(map(_product_flops, _products(each)))
+      kind = COPIES if each.op in _COPIES else OTHERS
+      if any(part.op == _PRODUCT for part in (each, *each.fused)):
+        kind = PRODUCTS
+      found[kind] += _moved(each)
+  return found
 
-  def _fused(self, each: Instruction) -> Sequence[Instruction]:
-    """Returns the instructions of a fusion, () for another instruction."""
-    called = _CALLED.search(each.rest) if each.op == 'fusion' else None
-    return self._module.get(called[1], ()) if called else ()
 
-  def _num_turns(self, each: Instruction) -> int:
-    """Returns the turns of a loop, 1 for a call or if they are not known.
+def _products(each: Instruction) -> Iterator[Instruction]:
+  """Yields the products that an instruction is or has fused."""
+  if each.op == _PRODUCT:
+    yield each
+  for part in each.fused:
+    yield from _products(part)
 
-    Without the compiler's own number, a loop that ends at a constant is taken
-    to count up to it from 0.
-    """
-    if known := _TRIPS.search(each.rest):
-      return int(known[1])
-    condition = _CONDITION.search(each.rest)
-    parts = self._module.get(condition[1], ()) if condition else ()
-    ends = [
-      part.operands[0]
-      for part in parts
-      if part.op == 'constant' and part.operands
-    ]
-    is_counted = any('direction=LT' in part.rest for part in parts)
-    return int(ends[0].strip('()')) if is_counted and len(ends) == 1 else 1
 
-  def _moved(
-    self,
-    each: Instruction,
-    arrays: Mapping[str, list[Array]],
-    is_anywhere: bool,
-  ) -> int:
-    """Returns the bytes that one instruction reads and writes, in HBM only."""
-    counts = lambda array: is_anywhere or array.is_in_hbm
-    if each.op in ('copy-start', 'slice-start'):
-      # (to, from, context) or ((from), to, context).
-      ends = each.arrays[:2]
-      size = min(end.bytes for end in ends)
-      return size * sum(map(counts, ends))
-    read = sum(
-      self._read(each, name, arrays)
-      for name in set(each.operands)
-      if any(map(counts, arrays.get(name, ())))
-    )
-    written = zip(self._written(each, arrays), each.arrays, strict=True)
-    return read + sum(size for size, array in written if counts(array))
+def _moved(each: Instruction) -> int:
+  """Returns the bytes that one instruction reads from HBM and writes to it."""
+  if each.op in ('copy-start', 'slice-start'):
+    # (to, from, context) or ((from), to, context).
+    ends = each.arrays[:2]
+    return min(end.bytes for end in ends) * sum(end.is_in_hbm for end in ends)
+  read = sum(
+    _read(each, one)
+    for one in set(each.operands)
+    if any(array.is_in_hbm for array in one.arrays)
+  )
+  written = zip(_written(each), each.arrays, strict=True)
+  return read + sum(size for size, array in written if array.is_in_hbm)
 
-  def _read(
-    self, each: Instruction, name: str, arrays: Mapping[str, list[Array]]
-  ) -> int:
-    """Returns the bytes of operand `name` that an instruction reads.
 
-    A turn of a loop reads a slice of an array with the values of all turns. Of
-    a table, only rows are read.
-    """
-    whole = _size(arrays[name])
-    if each.op in _SLICES and name == each.operands[0]:
-      return min(whole, _size(each.arrays))
-    if each.op == 'dynamic-update-slice' and name not in each.operands[1:]:
-      return 0
-    inner = self._fused(each)
-    if not inner:
-      return whole
-    own = {part.name: part.arrays for part in inner}
+def _read(each: Instruction, operand: Instruction) -> int:
+  """Returns the bytes of an operand that an instruction reads.
 
-    def of_inner(name: str) -> int:
-      total = _size(own[name]) if name == inner[-1].name else 0  # The result.
-      for part in inner:
-        if name in part.operands:
-          is_same = part.op == 'bitcast'
-          total += (
-            of_inner(part.name) if is_same else self._read(part, name, own)
-          )
-      return total
+  A turn of a loop reads a slice of an array with the values of all turns. Of
+  a table, only rows are read.
+  """
+  if each.op in _SLICES and operand is each.operands[0]:
+    return min(operand.bytes, each.bytes)
+  if each.op == 'dynamic-update-slice' and operand not in each.operands[1:]:
+    return 0
+  if not each.fused:
+    return operand.bytes
 
-    places = {f'({i})' for i, one in enumerate(each.operands) if one == name}
-    found = (
-      of_inner(part.name)
-      for part in inner
-      if part.op == 'parameter' and part.operands[0] in places
-    )
-    return min(whole, sum(found))
-
-  def _written(
-    self, each: Instruction, arrays: Mapping[str, list[Array]]
-  ) -> list[int]:
-    """Returns the bytes that an instruction writes of each array it returns.
-
-    A turn of a loop writes a slice of an array in its place.
-    """
-    sizes = [array.bytes for array in each.arrays]
-    if each.op == 'dynamic-update-slice':
-      return [_size(arrays[each.operands[1]])]
-    inner = self._fused(each)
-    if not inner:
-      return sizes
-    own = {part.name: part for part in inner}
-    own_arrays = {name: part.arrays for name, part in own.items()}
-    root = inner[-1]
-    found = []
-    for name in root.operands if root.op == 'tuple' else [root.name]:
-      part = own[name]
-      while part.op == 'bitcast':
-        part = own[part.operands[0]]
-      found += self._written(part, own_arrays)
-    return found if len(found) == len(sizes) else sizes
-
-  def _flops(self, instructions: Sequence[Instruction]) -> int:
-    """Returns the operations of products, with those inside of fusions."""
-    shapes = {
-      each.name: each.arrays[0].shape for each in instructions if each.arrays
-    }
-    total = 0
-    for each in instructions:
-      total += self._flops(self._fused(each))
-      if each.op in _MULTIPLY:
-        left, right = (shapes[name] for name in each.operands)
-        total += _product_flops(each, left, right)
+  def inside(one: Instruction) -> int:
+    total = one.bytes if one is each.fused[-1] else 0
+    for user in each.fused:
+      if one in user.operands:
+        total += inside(user) if user.op == 'bitcast' else _read(user, one)
     return total
 
+  found = sum(
+    inside(one)
+    for one in each.fused
+    if one.op == 'parameter' and each.operands[int(one.inside)] is operand
+  )
+  return min(operand.bytes, found)
 
-def _size(arrays: Sequence[Array]) -> int:
-  return sum(array.bytes for array in arrays)
+
+def _written(each: Instruction) -> list[int]:
+  """Returns the bytes that an instruction writes of each array it returns.
+
+  A turn of a loop writes a slice of an array in its place.
+  """
+  if each.op == 'dynamic-update-slice':
+    return [each.operands[1].bytes]
+  found = []
+  if each.fused:
+    root = each.fused[-1]
+    for part in root.operands if root.op == 'tuple' else [root]:
+      while part.op == 'bitcast':
+        [part] = part.operands
+      found += _written(part)
+  sizes = [array.bytes for array in each.arrays]
+  return found if len(found) == len(sizes) else sizes
 
 
-def _product_flops(
-  each: Instruction, left: tuple[int, ...], right: tuple[int, ...]
-) -> int:
+def _product_flops(each: Instruction) -> int:
   """Returns two operations for each pair of numbers that a product multiplies.
 
   A TPU's products are convolutions: the batch of a product is a window with as
   many turns, most of them on padding, which does not count, as in XLA's own
   analysis.
   """
+  left, right = (one.arrays[0].shape for one in each.operands)
   result = each.arrays[0].shape
-  labels = re.search(r'dim_labels=(\w+)_(\w+)->(\w+)', each.rest)
-  if labels is None:  # A dot.
-    found = re.search(r'lhs_contracting_dims=\{([\d,]+)\}', each.rest)
-    axes = map(int, found[1].split(',')) if found else ()
-    return 2 * math.prod(result) * math.prod(left[axis] for axis in axes)
-  inputs, kernels, outputs = labels.groups()
-  window = re.search(r'window=\{([^}]*)\}', each.rest)
-  sides = {
-    name: value.split('x')
-    for name, value in re.findall(r'(\w+)=(\S+)', window[1] if window else '')
-  }
+  [(inputs, kernels, outputs)] = _LABELS.findall(each.attributes)
+  window = re.findall(r'(\w+)=(\S+)', *_WINDOW.findall(each.attributes) or [''])
+  sides = {name: value.split('x') for name, value in window}
   total = 2 * right[kernels.index('i')]
   total *= result[outputs.index('b')] * result[outputs.index('f')]
   for axis in range(len(inputs) - 2):
@@ -319,15 +269,9 @@ def _product_flops(
       for name in ('size', 'stride', 'lhs_dilate', 'rhs_dilate')
     )
     before = int(sides['pad'][axis].split('_')[0]) if 'pad' in sides else 0
-    turns = result[outputs.index(str(axis))]
-    if size == 1 == stride and not before:
-      total *= turns
-      continue
+    turns = stride * np.arange(result[outputs.index(str(axis))])
+    places = np.add.outer(turns, spread_window * np.arange(size) - before)
     end = (left[inputs.index(str(axis))] - 1) * spread
-    places = (
-      turn * stride + place * spread_window - before
-      for turn in range(turns)
-      for place in range(size)
-    )
-    total *= sum(0 <= at <= end and at % spread == 0 for at in places)
+    is_padding = (places < 0) | (places > end) | (places % spread > 0)
+    total *= int(np.count_nonzero(~is_padding))
   return total

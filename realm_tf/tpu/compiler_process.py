@@ -59,18 +59,6 @@ def _compile(
   )
 
 
-def _figures(executable: Any) -> dict[str, float]:
-  memory = executable.get_compiled_memory_stats()
-  # An output with the memory of an argument costs none.
-  outputs = memory.output_size_in_bytes - memory.alias_size_in_bytes
-  return {
-    'argument_bytes': memory.argument_size_in_bytes,
-    'output_bytes': outputs,
-    'temporary_bytes': memory.temp_size_in_bytes,
-    'code_bytes': memory.generated_code_size_in_bytes,
-  }
-
-
 def main() -> None:
   """Compiles the module of the command line."""
   module_file, topology, num_replicas, folder = sys.argv[1:]
@@ -80,7 +68,16 @@ def main() -> None:
   try:
     executable = _compile(module, topology, int(num_replicas), folder)
     secs = time.process_time() - begun
-    result: dict[str, Any] = {'compile_secs': secs, **_figures(executable)}
+    memory = executable.get_compiled_memory_stats()
+    # An output with the memory of an argument costs none.
+    outputs = memory.output_size_in_bytes - memory.alias_size_in_bytes
+    result: dict[str, Any] = {
+      'compile_secs': secs,
+      'argument_bytes': memory.argument_size_in_bytes,
+      'output_bytes': outputs,
+      'temporary_bytes': memory.temp_size_in_bytes,
+      'code_bytes': memory.generated_code_size_in_bytes,
+    }
     (text,) = glob.glob(os.path.join(folder, '*.after_codegen.txt'))
     os.replace(text, os.path.join(folder, 'compiled.txt'))
   except Exception as error:  # pylint: disable=broad-exception-caught

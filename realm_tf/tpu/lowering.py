@@ -76,22 +76,15 @@ def _plain(serialized: bytes) -> bytes:
   module = hlo_pb2.HloModuleProto.FromString(serialized)
   module.ClearField('stack_frame_index')
   for computation in module.computations:
-    copied = {
-      each.id: each.operand_ids[0]
-      for each in computation.instructions
-      if each.opcode == 'copy'
-    }
-
-    def source(number: int, copied: dict[int, int] = copied) -> int:
-      while number in copied:
-        number = copied[number]
-      return number
-
+    copied: dict[int, int] = {}  # A copy's id -> its operand's.
+    for each in computation.instructions:
+      if each.opcode == 'copy':
+        copied[each.id] = copied.get(each.operand_ids[0], each.operand_ids[0])
     kept = [each for each in computation.instructions if each.id not in copied]
     for each in kept:
       each.ClearField('metadata')
-      each.operand_ids[:] = [source(one) for one in each.operand_ids]
-    computation.root_id = source(computation.root_id)
+      each.operand_ids[:] = [copied.get(one, one) for one in each.operand_ids]
+    computation.root_id = copied.get(computation.root_id, computation.root_id)
     rest = hlo_pb2.HloComputationProto(instructions=kept)
     computation.ClearField('instructions')
     computation.MergeFrom(rest)

@@ -1,15 +1,9 @@
-"""A plan: each program on each slice, as a table or as JSON.
+"""A plan: each program on each slice, as a table or as JSON."""
 
-Also finds the largest batch that a core holds, by bisection over compilations.
-"""
-
-from collections.abc import Callable, Sequence
-import dataclasses
+from collections.abc import Sequence
 import re
 from typing import Any, NamedTuple
 
-from realm_tf import config as config_lib
-from realm_tf import errors
 from realm_tf.tpu import chips
 from realm_tf.tpu import compiled_module
 from realm_tf.tpu import lowering
@@ -19,15 +13,10 @@ _GIGA = 1e9
 # As in: Used 20.11G of 15.75G hbm. Or: for HLO temporaries (32.50G) exceeds
 # available HBM (15.75G).
 _TOO_LARGE = re.compile(
-  r'(?:Used |for HLO (?P<what>\w+) \()(?P<needed>[\d.]+\w)\)?'
-  r'(?: of | exceeds available HBM \()(?P<memory>[\d.]+\w)'
+  r'(?:Used |for HLO (\w+) \()([\d.]+\w)\)?'
+  r'(?: of | exceeds available HBM \()([\d.]+\w)'
 )
 _UNITS = {'K': 2**10, 'M': 2**20, 'G': 2**30, 'T': 2**40}
-# Programs whose section of the config has a batch.
-WITH_BATCH = (
-  'pretraining', 'finetuning', 'inverse_cloze', 'tagger', 'closed_book'
-)  # fmt: skip
-_MOST = 2**14  # No search above: a mistake would never end.
 _HEADER = (
   'program', 'a core', 'GB', 'of', 'arguments', 'temporaries', 'code', 'TFLOP',
   'traffic GB', 'of products', 'summed', 'in', 'seconds', 'limit',
@@ -40,7 +29,6 @@ class Row(NamedTuple):
 
   Attributes:
     problem: One line: why the program does not run there, or ''.
-    is_too_large: Whether the problem is the memory.
   """
 
   name: str
@@ -48,7 +36,6 @@ class Row(NamedTuple):
   batch: int
   compiled: tpu_compiler.Compiled
   problem: str = ''
-  is_too_large: bool = False
 
   @property
   def limits(self) -> dict[str, float]:
@@ -69,7 +56,6 @@ class Row(NamedTuple):
       'problem': self.problem,
       'core_memory_bytes': self.where.core_memory,
       **self.compiled._asdict(),
-      'traffic': dict(self.compiled.traffic),
       'roofline_secs': max(limits.values()),
       'sums_secs': limits['sums'],
       'limit': max(limits, key=limits.__getitem__),
@@ -88,12 +74,11 @@ def row(
   }
   mostly = max(parts, key=parts.__getitem__)
   if found := _TOO_LARGE.search(compiled.error):
+    mostly, *sizes = found.groups(default='')
     needed, memory = (
-      float(found[name].rstrip(''.join(_UNITS)))
-      * _UNITS.get(found[name][-1], 1)
-      for name in ('needed', 'memory')
+      float(each.rstrip(''.join(_UNITS))) * _UNITS.get(each[-1], 1)
+      for each in sizes
     )
-    mostly = found['what'] or ''
   problem = ''
   if needed > memory:
     part = f', mostly {mostly}' if mostly else ''
@@ -105,14 +90,7 @@ def row(
   elif compiled.error:
     first = ' '.join(compiled.error.split())
     problem = f'{program.name} does not compile for {where.name}: {first}'
-  return Row(
-    program.name, where, program.batch, compiled, problem, needed > memory
-  )
-
-
-def refused(name: str, where: chips.Slice, problem: str) -> Row:
-  """Returns the row of a program that cannot be made for the slice."""
-  return Row(name, where, 0, tpu_compiler.Compiled(error=problem), problem)
+  return Row(program.name, where, program.batch, compiled, problem)
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -160,76 +138,3 @@ def _cells(row: Row) -> tuple[str, ...]:
     max(limits, key=limits.__getitem__),
     f'{compiled.compile_secs:.0f} s',
   )
-
-
-class LargestBatch(NamedTuple):
-  """The largest batch of a program on a slice.
-
-  Attributes:
-    batch: Rows of a core; 0 if it does not hold one.
-    recompute: Value of `model.recompute_activations`.
-  """
-
-  name: str
-  where: chips.Slice
-  recompute: bool
-  batch: int
-
-  def as_json(self) -> dict[str, Any]:
-    return {
-      'program': self.name,
-      'topology': self.where.name,
-      'recompute_activations': self.recompute,
-      'largest_batch': self.batch,
-    }
-
-  def as_line(self) -> str:
-    return (
-      f'{self.name} on {self.where.name} with model.recompute_activations='
-      f'{str(self.recompute).lower()}: at most {self.batch} a core, '
-      f'{self.name}.batch_size={self.batch * self.where.num_cores}.'
-    )
-
-
-def largest_batch(
-  name: str,
-  where: chips.Slice,
-  config: config_lib.ExperimentConfig,
-  recompute: bool,
-  plan_one: Callable[[config_lib.ExperimentConfig], Row],
-) -> LargestBatch:
-  """Returns the largest batch with which a program of `WITH_BATCH` fits.
-
-  Args:
-    plan_one: Returns the row of the program with a config.
-
-  Raises:
-    UserError: The program does not compile for another reason.
-  """
-  model = dataclasses.replace(config.model, recompute_activations=recompute)
-
-  def fits(batch: int) -> bool:
-    section = dataclasses.replace(
-      getattr(config, name), batch_size=batch * where.num_cores
-    )
-    changed: dict[str, Any] = {name: section, 'model': model}
-    found = plan_one(dataclasses.replace(config, **changed))
-    if found.problem and not found.is_too_large:
-      raise errors.UserError(found.problem)
-    return not found.problem
-
-  return LargestBatch(name, where, recompute, bisect(fits))
-
-
-def bisect(fits: Callable[[int], bool]) -> int:
-  """Returns the largest number that fits, at most 2^14; 0 if 1 does not."""
-  low, high = 0, 1
-  while high <= _MOST and fits(high):
-    low, high = high, 2 * high
-  while high - low > 1 and low < _MOST:
-    middle = (low + high) // 2
-    if fits(middle):
-      low = middle
-    else:
-      high = middle
-  return low

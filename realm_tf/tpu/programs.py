@@ -6,7 +6,7 @@ Each has the shapes of one core's part of a batch, untrimmed, and its sums over
 cores, as under TPUStrategy. Arguments are shapes; only variables have values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent import futures
 from concurrent.futures import process
 import dataclasses
@@ -49,7 +49,7 @@ NAMES = (
   'exact_search',
 )
 
-_Specs = dict[str, tf.TensorSpec]
+_Programs = Iterator[lowering.Program]
 
 
 def build(
@@ -65,11 +65,22 @@ def build(
   Raises:
     UserError: The cores cannot share the batch equally.
   """
+  model = config.model
+  if not model.reader_bert.vocab_size:
+    model = realm_model.with_vocab_size(model, _VOCABULARY)
+  changes: dict[str, Any] = {}
+  if not model.seq2seq.vocab_size:  # TensorFlow aborts at no wordpieces.
+    changes['seq2seq'] = dataclasses.replace(
+      model.seq2seq, vocab_size=model.reader_bert.vocab_size
+    )
+  if model.train_dtype == 'auto':
+    changes['train_dtype'] = 'bfloat16'
+  config = dataclasses.replace(
+    config, model=dataclasses.replace(model, **changes)
+  )
   planner = _Planner(config, num_cores, num_blocks)
-  strategy = lowering.OneOfMany(num_cores)
-  with strategy.scope():
-    made = getattr(planner, name)()
-  return made if isinstance(made, list) else [made]
+  with lowering.OneOfMany(num_cores).scope():
+    return [*getattr(planner, name)()]
 
 
 def lower(
@@ -106,37 +117,18 @@ def _lower(kind: str, *of_core: Any) -> list[lowering.Lowered]:
     return [lowering.lower(each) for each in build(*of_core)]
 
 
+@dataclasses.dataclass(frozen=True)
 class _Planner:
-  """Makes the programs of one config."""
+  """Yields the programs of one config; a method for each of `NAMES`."""
 
-  def __init__(
-    self, config: config_lib.ExperimentConfig, num_cores: int, num_blocks: int
-  ):
-    model = config.model
-    if not model.reader_bert.vocab_size:
-      model = realm_model.with_vocab_size(model, _VOCABULARY)
-    if not model.seq2seq.vocab_size:  # TensorFlow aborts at no wordpieces.
-      sized = dataclasses.replace(
-        model.seq2seq, vocab_size=model.reader_bert.vocab_size
-      )
-      model = dataclasses.replace(model, seq2seq=sized)
-    if model.train_dtype == 'auto':
-      model = dataclasses.replace(model, train_dtype='bfloat16')
-    self._config = dataclasses.replace(config, model=model)
-    self._lengths = config.lengths
-    self._num_cores = num_cores
-    self._num_blocks = num_blocks
+  config: config_lib.ExperimentConfig
+  num_cores: int
+  num_blocks: int
 
-  def pretraining(self) -> lowering.Program:
-    config, lengths = self._config.pretraining, self._lengths
-    size = self._share('pretraining', config.batch_size)
+  def pretraining(self) -> _Programs:
+    config, lengths = self.config.pretraining, self.config.lengths
+    size = self._share('pretraining')
     k, masked = config.num_candidates, lengths.max_masked
-    trainer = pretraining_trainer.PretrainingTrainer(
-      optimizer_lib.create(config.optimizer),
-      self._model(realm_model.MASKED_LM, realm_model.EMBEDDER),
-      self._config,
-      special_ids=_SPECIAL_IDS,
-    )
     batch = {
       'query_ids': _ids(size, lengths.query_tokens - 2),
       'masked_positions': _ids(size, masked),
@@ -144,69 +136,75 @@ class _Planner:
       'token_mask': tf.TensorSpec([size, masked]),
       'candidate_ids': _ids(size, k),
       'is_real': tf.TensorSpec([size, k], tf.bool),
-      **self._blocks(size, k),
+      'title_ids': _ids(size, k, lengths.title_tokens),
+      'body_ids': _ids(size, k, lengths.block_tokens),
     }
     if config.inverse_cloze_weight:
       batch['cloze_ids'] = _ids(size, k - 1, lengths.query_tokens - 2)
-    return self._step('pretraining', trainer, batch, size)
+    trainer = pretraining_trainer.PretrainingTrainer(
+      optimizer_lib.create(config.optimizer),
+      self._model(realm_model.MASKED_LM, realm_model.EMBEDDER),
+      self.config,
+      special_ids=_SPECIAL_IDS,
+    )
+    yield self._step('pretraining', trainer, batch)
 
-  def inverse_cloze(self) -> lowering.Program:
-    config = self._config.inverse_cloze
-    size = self._share('inverse_cloze', config.batch_size)
+  def inverse_cloze(self) -> _Programs:
+    config, lengths = self.config.inverse_cloze, self.config.lengths
+    size = self._share('inverse_cloze')
     trainer = inverse_cloze_trainer.InverseClozeTrainer(
       optimizer_lib.create(config.optimizer),
       self._model(realm_model.EMBEDDER),
       config,
-      lengths=self._lengths,
+      lengths=lengths,
       special_ids=_SPECIAL_IDS,
     )
     batch = {
       'query_ids': _ids(size, config.query_tokens - 2),
-      **self._blocks(size),
+      'title_ids': _ids(size, lengths.title_tokens),
+      'body_ids': _ids(size, lengths.block_tokens),
     }
-    return self._step('inverse_cloze', trainer, batch, size)
+    yield self._step('inverse_cloze', trainer, batch)
 
-  def finetuning(self) -> lowering.Program:
-    config, model = self._config.finetuning, self._config.model
-    size = self._share('finetuning', config.batch_size)
-    trainer = finetuning_trainer.FinetuningTrainer(
-      optimizer_lib.create(config.optimizer),
-      self._model(realm_model.EMBEDDER, realm_model.SPAN),
-      self._config,
-      special_ids=_SPECIAL_IDS,
-    )
+  def finetuning(self) -> _Programs:
+    config, lengths = self.config.finetuning, self.config.lengths
+    size = self._share('finetuning')
     searched = [size, config.num_searched]
-    longest = min(self._lengths.block_tokens, config.joint_tokens)
+    longest = min(lengths.block_tokens, config.joint_tokens)
     read = [size, config.num_read, longest]
+    widths = self.config.model.max_span_width
     batch = {
-      'question_ids': _ids(size, self._lengths.question_tokens),
-      'block_embeddings': tf.TensorSpec([*searched, self._width]),
+      'question_ids': _ids(size, lengths.question_tokens),
+      'block_embeddings': tf.TensorSpec([*searched, self._width()]),
       'has_answer': tf.TensorSpec(searched, tf.bool),
       'is_compared': tf.TensorSpec(searched, tf.bool),
       'read_rows': _ids(size, config.num_read),
-      'title_ids': _ids(size, config.num_read, self._lengths.title_tokens),
+      'title_ids': _ids(size, config.num_read, lengths.title_tokens),
       'body_ids': _ids(*read),
-      'is_answer': tf.TensorSpec([*read, model.max_span_width], tf.bool),
+      'is_answer': tf.TensorSpec([*read, widths], tf.bool),
     }
     if config.null_spans:
       batch['is_impossible'] = tf.TensorSpec([size], tf.bool)
-    return self._step('finetuning', trainer, batch, size)
+    trainer = finetuning_trainer.FinetuningTrainer(
+      optimizer_lib.create(config.optimizer),
+      self._model(realm_model.EMBEDDER, realm_model.SPAN),
+      self.config,
+      special_ids=_SPECIAL_IDS,
+    )
+    yield self._step('finetuning', trainer, batch)
 
-  def tagger(self) -> lowering.Program:
-    config = self._config.tagger
-    size = self._share('tagger', config.batch_size)
+  def tagger(self) -> _Programs:
+    config = self.config.tagger
     trainer = taggers.TaggerTrainer(
       optimizer_lib.create(config.optimizer),
-      token_tagger.TokenTagger(self._config.model.reader_bert, _NUM_LABELS),
+      token_tagger.TokenTagger(self.config.model.reader_bert, _NUM_LABELS),
       _SPECIAL_IDS,
     )
-    ids = _ids(size, config.max_tokens - 2)
-    batch = {'ids': ids, 'label_ids': ids}
-    return self._step('tagger', trainer, batch, size)
+    ids = _ids(self._share('tagger'), config.max_tokens - 2)
+    yield self._step('tagger', trainer, {'ids': ids, 'label_ids': ids})
 
-  def closed_book(self) -> lowering.Program:
-    config = self._config.closed_book
-    size = self._share('closed_book', config.batch_size)
+  def closed_book(self) -> _Programs:
+    config, size = self.config.closed_book, self._share('closed_book')
     trainer = closed_book_trainer.ClosedBookTrainer(
       optimizer_lib.create(config.optimizer), self._model(realm_model.SEQ2SEQ)
     )
@@ -214,107 +212,98 @@ class _Planner:
       'input_ids': _ids(size, config.input_tokens),
       'target_ids': _ids(size, config.answer_tokens),
     }
-    return self._step('closed_book', trainer, batch, size)
+    yield self._step('closed_book', trainer, batch)
 
-  def block_embedding(self) -> list[lowering.Program]:
+  def block_embedding(self) -> _Programs:
     """Embedding of blocks by a refresher on the slice, at each length."""
-    dtype = self._config.index.embed_dtype
-    model = self._model(realm_model.EMBEDDER)
+    dtype, lengths = self.config.index.embed_dtype, self.config.lengths
     embed = embedding.compile_blocks(
-      model, _SPECIAL_IDS, 'bfloat16' if dtype == 'auto' else dtype
+      self._model(realm_model.EMBEDDER),
+      _SPECIAL_IDS,
+      'bfloat16' if dtype == 'auto' else dtype,
     )
-    return [
-      self._embedding(embed, size, length)
-      for size, length in embedding.full_batches(self._lengths)
-    ]
+    for size, length in embedding.full_batches(lengths):
+      share = -(-size // self.num_cores)
+      yield lowering.Program(
+        f'block_embedding_{length}',
+        lambda titles, bodies, length=length: embed(titles, bodies, length),
+        (_ids(share, lengths.title_tokens), _ids(share, length)),
+        share,
+        ('index.embed_dtype=bfloat16', 'a smaller lengths.block_tokens'),
+      )
 
-  def _embedding(
-    self, embed: embedding.BlockEmbed, size: int, length: int
-  ) -> lowering.Program:
-    share = -(-size // self._num_cores)
-    return lowering.Program(
-      f'block_embedding_{length}',
-      lambda titles, bodies: embed(titles, bodies, length),
-      (_ids(share, self._lengths.title_tokens), _ids(share, length)),
-      share,
-      ('index.embed_dtype=bfloat16', 'a smaller lengths.block_tokens'),
-    )
-
-  def query_embedding(self) -> lowering.Program:
-    size = self._share('pretraining', self._config.pretraining.batch_size)
-    model, length = self._model(realm_model.EMBEDDER), self._lengths
-    return lowering.Program(
+  def query_embedding(self) -> _Programs:
+    size, length = self._share('pretraining'), self.config.lengths.query_tokens
+    model = self._model(realm_model.EMBEDDER)
+    yield lowering.Program(
       'query_embedding',
       lambda ids: model.embed_queries(
-        joining.pack_longest(ids, None, *_SPECIAL_IDS, length.query_tokens)
+        joining.pack_longest(ids, None, *_SPECIAL_IDS, length)
       ),
-      (_ids(size, length.query_tokens - 2),),
+      (_ids(size, length - 2),),
       size,
       ('a smaller pretraining.batch_size',),
     )
 
-  def exact_search(self) -> lowering.Program:
+  def exact_search(self) -> _Programs:
     """Search of a core's blocks for the queries of a whole batch."""
-    config = self._config
-    size = 1 << (config.pretraining.batch_size - 1).bit_length()
-    k = config.pretraining.num_candidates + _SPARE_HITS
-    group, share = exact_search.GROUP, -(-self._num_blocks // self._num_cores)
-    rows = tf.TensorSpec([-(-share // group) * group, self._width])
-    return lowering.Program(
+    config = self.config.pretraining
+    size = 1 << (config.batch_size - 1).bit_length()
+    k = config.num_candidates + _SPARE_HITS
+    group, share = exact_search.GROUP, -(-self.num_blocks // self.num_cores)
+    rows = tf.TensorSpec([-(-share // group) * group, self._width()])
+    yield lowering.Program(
       'exact_search',
       lambda rows, queries, number: exact_search.top_rows(
         rows, queries, number, k, exact_search.approximate_top
       ),
-      (rows, tf.TensorSpec([size, self._width]), tf.TensorSpec([], tf.int32)),
+      (rows, tf.TensorSpec([size, self._width()]), tf.TensorSpec([], tf.int32)),
       size,
       ('index.searcher=scann', 'a slice with more cores'),
     )
 
-  @property
   def _width(self) -> int:
-    model = self._config.model
+    model = self.config.model
     return model.embedder.width(model.embedder_bert.hidden_size)
 
-  def _share(self, section: str, batch_size: int) -> int:
-    """Returns a core's part of a batch."""
-    if batch_size % self._num_cores:
+  def _share(self, section: str) -> int:
+    """Returns a core's part of a section's batch."""
+    batch_size = getattr(self.config, section).batch_size
+    if batch_size % self.num_cores:
       raise errors.UserError(
         f'{section}.batch_size must be a multiple of the cores. Found a batch '
-        f'of {batch_size} and {self._num_cores} cores. Set it, or give a '
+        f'of {batch_size} and {self.num_cores} cores. Set it, or give a '
         'smaller slice.'
       )
-    return batch_size // self._num_cores
+    return batch_size // self.num_cores
 
   def _model(self, *parts: str) -> realm_model.RealmModel:
     return realm_model.RealmModel(
-      self._config.model, parts, null_spans=self._config.finetuning.null_spans
+      self.config.model, parts, null_spans=self.config.finetuning.null_spans
     )
 
-  def _blocks(self, *shape: int) -> _Specs:
-    return {
-      'title_ids': _ids(*shape, self._lengths.title_tokens),
-      'body_ids': _ids(*shape, self._lengths.block_tokens),
-    }
-
   def _step(
-    self, section: str, trainer: Any, batch: Mapping[str, Any], size: int
+    self, section: str, trainer: Any, batch: Mapping[str, Any]
   ) -> lowering.Program:
-    trainer.seed_dropout(self._config.seed)
-    remedies = [f'a smaller {section}.batch_size', 'a slice with more cores']
-    if section == 'inverse_cloze' and not self._config.inverse_cloze.chunk_size:
-      remedies.insert(0, f'inverse_cloze.chunk_size={max(1, size // 8)}')
-    model = self._config.model
-    if not model.recompute_activations:
-      remedies.insert(0, 'model.recompute_activations=true')
-    if model.train_dtype == 'float32':
-      remedies.insert(0, 'model.train_dtype=bfloat16')
+    trainer.seed_dropout(self.config.seed)
+    model, size = self.config.model, self._share(section)
+    is_whole = section == 'inverse_cloze' and (
+      not self.config.inverse_cloze.chunk_size
+    )
+    remedies = {
+      'model.train_dtype=bfloat16': model.train_dtype == 'float32',
+      'model.recompute_activations=true': not model.recompute_activations,
+      f'inverse_cloze.chunk_size={max(1, size // 8)}': is_whole,
+      f'a smaller {section}.batch_size': True,
+      'a slice with more cores': True,
+    }
     return lowering.Program(
       section,
       trainer.distributed_step,
       (dict(batch), tf.TensorSpec([])),
       size,
-      tuple(remedies),
-      self._num_cores,
+      tuple(each for each, helps in remedies.items() if helps),
+      self.num_cores,
     )
 
 

@@ -29,12 +29,9 @@ class Compiled(NamedTuple):
     temporary_bytes: Values in between, at their most.
     flops: Floating-point operations of a call's products.
     reduced_bytes: Bytes of the arrays that are summed over cores.
-    accessed_bytes: Bytes that instructions read and write in a call, also in
-      the core's fast memory.
+    error: The compiler's message, or ''.
     traffic: Bytes of a call between core and memory, of each kind of
       instruction (`compiled_module`).
-    error: The compiler's message, or ''.
-    instructions: Instructions of the compiled module, and of its fusions.
   """
 
   compile_secs: float = 0
@@ -43,10 +40,8 @@ class Compiled(NamedTuple):
   temporary_bytes: float = 0
   code_bytes: float = 0
   flops: float = 0
-  accessed_bytes: float = 0
   reduced_bytes: float = 0
   error: str = ''
-  instructions: int = 0
   traffic: Mapping[str, float] = {}
 
   @property
@@ -55,12 +50,8 @@ class Compiled(NamedTuple):
 
   @property
   def all_bytes(self) -> float:
-    return (
-      self.argument_bytes
-      + self.output_bytes
-      + self.temporary_bytes
-      + self.code_bytes
-    )
+    sizes = self.argument_bytes, self.output_bytes, self.temporary_bytes
+    return sum(sizes) + self.code_bytes
 
 
 class Compiler:
@@ -100,55 +91,33 @@ class Compiler:
     kept = os.path.join(self._cache_dir, name) if self._cache_dir else ''
     if kept and (found := json_files.read(kept)):
       return Compiled(**found)
-    compiled, is_final = self._run(program, topology)
-    if kept and is_final:
+    with tempfile.TemporaryDirectory() as name:
+      folder = pathlib.Path(name)
+      (folder / 'module.hlo').write_bytes(program.module)
+      ended = subprocess.run(
+        [
+          *(self._python, '-I', str(_SCRIPT), str(folder / 'module.hlo')),
+          *(topology, str(program.num_replicas), str(folder)),
+        ],
+        capture_output=True,
+        text=True,
+        errors='replace',
+      )
+      if not (folder / 'result.json').exists():
+        # libtpu ends the process at some mistakes, such as an unknown topology.
+        lines = ended.stderr.strip().splitlines()
+        said = lines[-1] if lines else f'exit code {ended.returncode}'
+        return Compiled(error=f'The compiler ended: {said}')
+      compiled = Compiled(**json.loads((folder / 'result.json').read_text()))
+      if not compiled.error:
+        counts = compiled_module.counts((folder / 'compiled.txt').read_text())
+        traffic = {k: counts[k] for k in compiled_module.TRAFFIC if k in counts}
+        compiled = compiled._replace(
+          flops=counts[compiled_module.FLOPS],
+          reduced_bytes=counts[compiled_module.SUMS],
+          traffic=traffic,
+        )
+    if kept:
       os.makedirs(self._cache_dir, exist_ok=True)
       json_files.write(kept, compiled._asdict())
     return compiled
-
-  def _run(
-    self, program: lowering.Lowered, topology: str
-  ) -> tuple[Compiled, bool]:
-    """Returns the figures, and whether the process ended by itself."""
-    with tempfile.TemporaryDirectory() as folder:
-      module_file, result_file, text_file = (
-        pathlib.Path(folder, name)
-        for name in ('module.hlo', 'result.json', 'compiled.txt')
-      )
-      module_file.write_bytes(program.module)
-      command = [
-        self._python,
-        '-I',
-        str(_SCRIPT),
-        str(module_file),
-        topology,
-        str(program.num_replicas),
-        folder,
-      ]
-      ended = subprocess.run(
-        command, capture_output=True, text=True, errors='replace'
-      )
-      if result_file.exists():
-        result = Compiled(**json.loads(result_file.read_text('utf-8')))
-        if result.error:
-          return result, True
-        return _counted(result, text_file.read_text('utf-8')), True
-    # libtpu ends the process at some mistakes, such as an unknown topology.
-    lines = ended.stderr.strip().splitlines()
-    said = lines[-1] if lines else f'exit code {ended.returncode}'
-    return Compiled(error=f'The compiler ended: {said}'), False
-
-
-def _counted(compiled: Compiled, text: str) -> Compiled:
-  """Returns the figures with those that the compiled module's text has."""
-  module = compiled_module.Module(text)
-  counts = module.counts
-  return compiled._replace(
-    instructions=module.num_instructions,
-    flops=counts[compiled_module.FLOPS],
-    traffic={
-      kind: counts[kind] for kind in compiled_module.TRAFFIC if kind in counts
-    },
-    reduced_bytes=counts[compiled_module.SUMS],
-    accessed_bytes=counts[compiled_module.ACCESSED],
-  )

@@ -15,31 +15,6 @@ from typing import Any, Optional
 _AXE = """axe.run().then((found) => found.violations.map((each) =>
   `${each.id}: ${each.help}: ` +
   each.nodes.map((node) => node.target.join(' ')).join(', ')))"""
-# Elements with own text and less contrast than WCAG 2 requires.
-_LOW_CONTRAST = """(() => {
-  const parse = (color) => color.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) =>
-    c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const back = (node) => {
-    const color = parse(getComputedStyle(node).backgroundColor);
-    return color[3] === 0 ? back(node.parentElement) : color;
-  };
-  return [...document.querySelectorAll('body *')].filter((node) =>
-    node.checkVisibility() && ([...node.childNodes].some((child) =>
-      child.nodeType === 3 && child.data.trim()) || 'value' in node))
-    .filter((node) => {
-      const both = [parse(getComputedStyle(node).color), back(node)];
-      const [low, high] = both.map(light).sort((a, b) => a - b);
-      return (high + 0.05) / (low + 0.05) < 4.5;
-    }).map((node) => node.outerHTML.slice(0, 80));
-})()"""
-_NAMED = 'input, textarea, button, a'
-_UNNAMED = f"""[...document.querySelectorAll('{_NAMED}')].filter(
-  (node) => node.checkVisibility() && !node.getAttribute('aria-label') &&
-    !(node.labels && node.labels[0]?.textContent.trim()) &&
-    !(['BUTTON', 'A'].includes(node.tagName) && node.textContent.trim())
-).map((node) => node.outerHTML)"""
 _NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
 _TIMEOUT_SECS = 60
 _KEYS = {'Tab': 9, 'Enter': 13, 'Escape': 27}
@@ -149,14 +124,6 @@ class Browser:
       with open(path) as file:
         self.evaluate(file.read() + '; 0')
     return self.evaluate(_AXE)
-
-  def low_contrast(self) -> list[str]:
-    """Returns texts with less contrast than WCAG 2 requires."""
-    return self.evaluate(_LOW_CONTRAST)
-
-  def unnamed(self) -> list[str]:
-    """Returns fields, buttons and links without a name."""
-    return self.evaluate(_UNNAMED)
 
   def type(self, text: str) -> None:
     self.send('Input.insertText', text=text)

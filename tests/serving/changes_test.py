@@ -58,13 +58,6 @@ class DocumentLogTest(absltest.TestCase):
     self.assertEqual([each.article_id for each in documents], ['a', 'c'])
     self.assertEqual(removed, ['d', 'b'])
 
-  def test_forgotten_removals_do_not_come_back(self):
-    self._write(changes.Change([_A], ['b', 'c']))
-    log = changes.DocumentLog(self.path, 'corpus')
-    log.forget(['a', 'b'])
-    log.close()
-    self.assertEqual(self._read(), ([_A], ['c']))
-
   def test_the_log_of_another_corpus_is_refused(self):
     self._write()
     with self.assertRaisesRegex(errors.UserError, 'Found corpus corpus'):

@@ -91,9 +91,9 @@ class CorpusWatchTest(absltest.TestCase):
     self.writer.submit(change).result()
     self._write([*tiny.ARTICLES, _NEW])
     self.watch.check()
-    self.assertTrue(self.writer.holds(posted))
-    self.assertTrue(self.writer.holds(over))
-    self.assertTrue(self.writer.knows('new'))
+    for each in (posted, over):
+      self.assertEqual(self.edits.documents[each.article_id], each)
+    self.assertTrue(self.edits.knows('new'))
 
   def test_a_closed_watch_stops_and_the_next_one_continues(self):
     self._write([_FIRST, _CHANGED, _NEW])

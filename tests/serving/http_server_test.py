@@ -7,7 +7,6 @@ from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.config import names
-from realm_tf.qa import answer as answer_lib
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
 from realm_tf.serving import service as service_lib
@@ -63,13 +62,6 @@ class ServerTest(running_server.FakeServerTestCase):
     self.assertEqual((item['block_id'], item['sentence']), (7, [0, 7]))
     # The read block has 1.0 of the 0.75 that the null block leaves.
     self.assertEqual((item['p_z'], item['changed']), (0.75, False))
-
-  def test_half_of_a_surrogate_pair_is_replaced(self):
-    half = answer_lib.Answer('who', '\ud800!', 2.5, [])
-    client = self._run()
-    self.answerer.answer = lambda questions: [half] * len(questions)
-    reply = client.predict({'instances': ['who']})
-    self.assertEqual(reply.json['predictions'][0]['answers'], '?!')
 
   def test_questions_that_wait_together_are_answered_together(self):
     self._run()

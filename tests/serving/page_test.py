@@ -105,8 +105,6 @@ class PageTest(parameterized.TestCase):
     self.assertEqual(
       self.browser.evaluate('document.documentElement.scrollWidth'), width
     )
-    self.assertEmpty(self.browser.unnamed())
-    self.assertEmpty(self.browser.low_contrast())
     self.assertEmpty(self.browser.violations())
 
   def _check_no_errors_and_no_foreign_requests(self, url):

@@ -1,6 +1,5 @@
 """Tests for realm_tf.serving.run_reader."""
 
-import json
 import os
 import pathlib
 
@@ -26,7 +25,7 @@ class RunReaderTest(parameterized.TestCase):
     [run] = run_reader.read([path])
     self.assertEqual((run.name, run.path), ('run', path))
     self.assertFalse(run.is_done)
-    self.assertEqual(run.rows, list(small_run.ROWS))
+    self.assertEqual(run.last_step, 10)
     self.assertEqual(list(run.series['loss'].values), [4.0, 2.5])
     self.assertEqual(run.examples, [small_run.EXAMPLE])
 
@@ -44,52 +43,21 @@ class RunReaderTest(parameterized.TestCase):
     runs = run_reader.read([small_run.write(self._path(p)) for p in paths])
     self.assertEqual([run.name for run in runs], expected)
 
-  def test_a_repeated_run_has_two_names(self):
+  def test_a_repeated_run_is_read_once(self):
     path = small_run.write(self._path('run'))
-    runs = run_reader.read([path, path])
-    self.assertLen({run.name for run in runs}, 2)
+    self.assertLen(run_reader.read([path, path + '/']), 1)
 
   def test_finds_evaluations_inside_and_outside_the_run(self):
     path = small_run.write(
-      self._path('run'),
-      metrics={'.': {'f1': 1.5}, 'eval/test': {'recall': {'1': 2}}},
+      self._path('run'), metrics={'.': {'f1': 1.5}, 'eval/test': {'f1': 2}}
     )
     other = small_run.write(self._path('other'), metrics={'.': {'f1': 3}})
     inside = os.path.join(path, 'eval', '..', 'eval', 'test')  # Found once.
     found = run_reader.evaluations(run_reader.read([path]), [other, inside])
     self.assertEqual(
       [(e.name, e.metrics) for e in found],
-      [
-        ('run', {'f1': 1.5}),
-        ('run/eval/test', {'recall.1': 2}),
-        ('other', {'f1': 3}),
-      ],
+      [('run', {'f1': 1.5}), ('test', {'f1': 2}), ('other', {'f1': 3})],
     )
-
-  @parameterized.parameters(
-    ('marginal_retrieval_utility', 'Pre-training'),
-    ('span_log_likelihood', 'Training on questions'),
-    ('my_own', 'Training'),
-  )
-  def test_metrics_tell_the_job(self, metric, job):
-    path = small_run.write(self._path('run'), rows=[{'step': 3, metric: 1.0}])
-    [run] = run_reader.read([path])
-    self.assertEqual((run.job, run.last_step), (job, 3))
-
-  def test_a_results_file_may_have_a_title(self):
-    rows = [[{'system': 'realm'}]]
-    for name, title in (('0', {'title': 'Test'}), ('a_1', {})):
-      text = json.dumps({**title, 'tables': rows})
-      pathlib.Path(self.folder, f'{name}.json').write_text(text)
-    self.assertEqual(
-      run_reader.results([self._path('0.json'), self._path('a_1.json')]),
-      [('Test', rows), ('a 1', rows)],
-    )
-    for cells in ({'system': 1}, {}, {'system': 'a', 'interval': [1]}):
-      path = self._path('wrong.json')
-      pathlib.Path(path).write_text(json.dumps({'tables': [[cells]]}))
-      with self.assertRaisesRegex(errors.UserError, 'wrong.* `[$].tables'):
-        run_reader.results([path])
 
   def test_an_evaluation_may_have_sets_and_a_curve(self):
     metrics = {'f1': 1, 'sets': {'dev': {'f1': 2}}}
@@ -101,7 +69,14 @@ class RunReaderTest(parameterized.TestCase):
     runs = run_reader.read([path])
     self.assertEqual(
       run_reader.evaluations(runs, []),
-      [('run', {'f1': 1}, {'dev': {'f1': 2}}, [(0.5, 0), (1, 0.25)])],
+      [
+        (
+          'run: all questions',
+          {'f1': 1},
+          {'dev': {'f1': 2}},
+          [(0.5, 0), (1, 0.25)],
+        )
+      ],
     )
     curve.write_text('{"coverage": 0.5}\n')
     with self.assertRaisesRegex(

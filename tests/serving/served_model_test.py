@@ -137,7 +137,7 @@ class ServedModelTest(absltest.TestCase):
     self._publish(1)
     self.assertTrue(self.service.check())
     self.assertEqual(
-      self.live.current.edits.table.changed, {block_id: 'F f f.'}
+      self.live.current.edits.table.changed[block_id].text, 'F f f.'
     )
     self.assertEqual(edit(None).status, 200)
     self.assertEmpty(self.live.current.edits.table.changed)

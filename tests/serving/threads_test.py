@@ -86,12 +86,13 @@ class BatcherTest(absltest.TestCase):
     self.assertIsInstance(bad.exception(30), ValueError)
     self.assertEqual(self._results(batcher.submit(['b'])), ['B'])
 
-  def test_functions_are_called_alone_and_run_ignores_the_queue_size(self):
+  def test_functions_are_called_alone_and_may_ignore_the_queue_size(self):
     batcher = self._batcher(batch_size=9)
     self._hold(batcher)
     alone, item = batcher.submit([lambda: 7, 'a'])
     batcher.submit(['b', 'c', 'd'])
-    broken = batcher.run(lambda: 1 // 0)  # Five items fill the queue already.
+    # Five items fill the queue already.
+    (broken,) = batcher.submit([lambda: 1 // 0], ignores_size=True)
     self.gate.set()
     self.assertEqual(self._results([alone, item]), [7, 'A'])
     self.assertIsInstance(broken.exception(30), ZeroDivisionError)
@@ -110,17 +111,14 @@ class BatcherTest(absltest.TestCase):
     self.assertEqual(self._results([third, fourth]), ['C', 'D'])
     self.assertEqual(self.batches, [['held'], ['a', 'b'], ['c', 'd']])
 
-  def test_single_items_never_wait(self):
-    self.gate.set()
-    batcher = self._batcher(wait_secs=30.0)
-    for item in 'abc':
-      self.assertEqual(batcher.submit([item])[0].result(10), item.upper())
-
-  def test_waits_at_most_wait_secs(self):
+  def test_waits_at_most_wait_secs_and_single_items_never(self):
     self.gate.set()
     batcher = self._batcher(batch_size=4, wait_secs=0.01)
     self._results(batcher.submit(['a', 'b']))
     self.assertEqual(batcher.submit(['c'])[0].result(10), 'C')
+    batcher = self._batcher(wait_secs=30.0)
+    for item in 'abc':
+      self.assertEqual(batcher.submit([item])[0].result(10), item.upper())
 
   def test_an_idle_worker_gathers_until_a_full_batch_or_close(self):
     self.gate.set()

@@ -3,18 +3,14 @@
 import json
 
 from absl.testing import absltest
-from absl.testing import parameterized
 
-from realm_tf import errors
 from realm_tf.tpu import chips
 from realm_tf.tpu import compiled_module
 from realm_tf.tpu import lowering
 from realm_tf.tpu import plan
 from realm_tf.tpu import tpu_compiler
-from tests import tiny
 
 (_V5E,) = chips.parse('v5e:8x8')
-(_SMALL,) = chips.parse('v5e:2x2')
 (_V3,) = chips.parse('v3:4x8')
 _PROGRAM = lowering.Lowered('pretraining', b'', 8, ('one setting', 'another'))
 _TRAFFIC = {compiled_module.PRODUCTS: 100e9, compiled_module.OTHERS: 222e9}
@@ -83,7 +79,6 @@ class PlanTest(absltest.TestCase):
       'pretraining must fit in the memory of a core of v5e:8x8. Found 34.9 GB, '
       'mostly temporaries, 18.0 GB above its 16.9. Try: one setting; another.',
     )
-    self.assertTrue(found.is_too_large)
 
   def test_another_message_is_kept_in_one_line(self):
     found = _failed('INVALID_ARGUMENT: no\n\n such op')
@@ -94,10 +89,6 @@ class PlanTest(absltest.TestCase):
     # A row without figures is no line of the table.
     self.assertLen(plan.table([found]).splitlines(), 2)
 
-  def test_a_program_that_cannot_be_made_is_a_line(self):
-    found = plan.refused('tagger', _V5E, 'must be a multiple. Found 32.')
-    self.assertEqual(plan.table([found]).splitlines()[1:], [found.problem])
-
   def test_json_has_the_figures(self):
     found = json.loads(json.dumps(plan.row(_PROGRAM, _V3, _FITS).as_json()))
     self.assertEqual(found['program'], 'pretraining')
@@ -107,52 +98,6 @@ class PlanTest(absltest.TestCase):
     # A core has half of 900 GB/s.
     self.assertAlmostEqual(found['roofline_secs'], 322 / 450)
     self.assertEqual((found['problem'], found['limit']), ('', 'traffic'))
-
-
-class LargestBatchTest(parameterized.TestCase):
-  @parameterized.parameters(0, 1, 2, 3, 11, 16, 100)
-  def test_the_largest_number_is_found_with_few_trials(self, largest):
-    tried = []
-
-    def fits(number):
-      tried.append(number)
-      return number <= largest
-
-    self.assertEqual(plan.bisect(fits), largest)
-    self.assertCountEqual(set(tried), tried)
-    self.assertLessEqual(len(tried), 2 * largest.bit_length() + 1)
-
-  def test_without_a_limit_the_search_ends(self):
-    self.assertEqual(plan.bisect(lambda number: True), 2**14)
-
-  def _find(self, recompute, error=''):
-    """Finds with a compiler that needs 3 GB a row, or 1 GB recomputed."""
-
-    def plan_one(config):
-      batch = config.tagger.batch_size // 4
-      each = 1e9 if config.model.recompute_activations else 3e9
-      compiled = tpu_compiler.Compiled(
-        temporary_bytes=each * batch, error=error
-      )
-      program = lowering.Lowered('tagger', b'', batch, ())
-      return plan.row(program, _SMALL, compiled)
-
-    return plan.largest_batch(
-      'tagger', _SMALL, tiny.config(), recompute, plan_one
-    )
-
-  @parameterized.parameters((False, 5), (True, 16))
-  def test_the_batch_of_all_cores_is_tried(self, recompute, batch):
-    found = self._find(recompute)
-    self.assertEqual((found.batch, found.recompute), (batch, recompute))
-    self.assertEqual(found.as_json()['largest_batch'], batch)
-    self.assertIn(
-      f'at most {batch} a core, tagger.batch_size={4 * batch}', found.as_line()
-    )
-
-  def test_another_problem_is_no_answer(self):
-    with self.assertRaisesRegex(errors.UserError, 'no such op'):
-      self._find(False, 'no such op')
 
 
 if __name__ == '__main__':

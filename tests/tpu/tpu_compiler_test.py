@@ -48,7 +48,7 @@ class TpuCompilerTest(parameterized.TestCase):
     )
     compiler = tpu_compiler.Compiler(python)
     found = compiler.compile(_program(b'module'), 'v5e:2x2')
-    self.assertEqual((found.compile_secs, found.instructions), (2, 2))
+    self.assertEqual(found.compile_secs, 2)
     self.assertEqual(found.all_bytes, 1111)
     # Two floats are written, read and written again.
     self.assertEqual((found.traffic_bytes, found.error), (24, ''))

@@ -1,13 +1,15 @@
-"""Tests for realm_tf.serving.report: the whole page."""
+"""Tests for realm_tf.serving.report."""
 
 import html.parser
-import json
 import os
 import re
 
 from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
 
 from realm_tf.run import examples as examples_lib
+from realm_tf.serving import comparison
 from realm_tf.serving import report
 from realm_tf.serving import run_reader
 from tests.serving import small_run
@@ -36,22 +38,17 @@ class PageTest(absltest.TestCase):
     super().setUp()
     self.folder = self.create_tempdir().full_path
 
-  def _build(self, *names, eval_dirs=(), **content):
+  def _build(self, *names, compared=(), **content):
     paths = [
       small_run.write(os.path.join(self.folder, name), **content)
       for name in names
     ]
     runs = run_reader.read(paths)
-    return report.build(runs, run_reader.evaluations(runs, eval_dirs))
+    evaluations = run_reader.evaluations(runs, [])
+    return report.build(runs, evaluations, compared)
 
   def _headings(self, text):
     return re.findall('<h2[^>]*>([^<]*)', text)
-
-  def _results(self, **content):
-    path = os.path.join(self.folder, 'table1.json')
-    with open(path, 'w') as file:
-      json.dump(content, file)
-    return run_reader.results([path])
 
   def test_every_kind_of_content_has_a_section(self):
     text = self._build(
@@ -60,37 +57,36 @@ class PageTest(absltest.TestCase):
       examples=[small_run.EXAMPLE],
     )
     self.assertEqual(
-      self._headings(text), ['Result', 'What retrieval learns', 'Examples']
+      self._headings(text), ['What retrieval learns', 'Examples']
     )
-    self.assertIn('>all together 0.5<', text)
+    self.assertIn('step: all together 0.5"', text)
     self.assertIn('<mark>pound</mark>', text)
 
   def test_the_comparison_comes_first(self):
-    rows = [
-      {'system': 'REALM after 0 questions', 'exact_match': 1.25},
-      {'system': _EVIL, 'exact_match': 61.5, 'interval': [60.25, 63.0]},
-    ]
-    results = self._results(title='In other words', tables=[rows])
-    runs = run_reader.read([small_run.write(os.path.join(self.folder, 'run'))])
-    text = report.build(runs, [], results)
-    self.assertLess(text.index('<svg'), text.index('<table'))
+    systems = {_EVIL: np.array([[61.5], [60.25], [63.0]])}
+    text = self._build(
+      'run',
+      examples=[small_run.EXAMPLE],
+      compared=[comparison.Comparison('x', 'exact match', [''], systems)],
+    )
+    self.assertEqual(self._headings(text), ['Result', 'Examples'])
+    self.assertLess(text.index('<img'), text.index('<table'))
     self.assertIn('<b>61.5 ±1.4</b>', text)
-    self.assertIn('1.25', text)
     self.assertNotIn('script', _Reader(text).tags)
 
   def test_risk_by_coverage_has_a_picture(self):
     runs = run_reader.read([small_run.write(os.path.join(self.folder, 'run'))])
     found = run_reader.Evaluation(
-      'my_test', {}, {'a_set': {'answered': 7.25}}, [(0.5, 0.0), (1.0, 0.125)]
+      'all', {}, {'a_set': {'answered': 7.25}}, [(0.5, 0.0), (1.0, 0.125)]
     )
     text = report.build(runs, [found])
     self.assertIn('Confidence', self._headings(text))
-    self.assertIn('in %: all questions 12.5', text)
+    self.assertIn('in %: all 12.5', text)
     self.assertIn('<th scope="row">a set</th>', text)
     self.assertIn('7.25', text)
 
   def test_a_run_with_only_a_log_has_no_empty_section(self):
-    self.assertEqual(self._headings(self._build('run')), ['Result'])
+    self.assertEqual(self._headings(self._build('run')), [])
 
   def test_contents_link_to_each_section(self):
     reader = _Reader(self._build('run', examples=[small_run.EXAMPLE]))
@@ -101,13 +97,16 @@ class PageTest(absltest.TestCase):
     self.assertLen(set(ids), len(ids))
 
   def test_the_page_is_self_contained(self):
-    text = self._build('run', examples=[small_run.EXAMPLE])
+    rows = [{'step': 1, 'marginal_retrieval_utility': 0.5}]
+    text = self._build('run', rows=rows, examples=[small_run.EXAMPLE])
     reader = _Reader(text)
-    for name in ('src', 'href', 'data', 'action'):
+    for name in ('href', 'data', 'action'):
       for value in reader.values(name):
         self.assertStartsWith(value, '#')
+    for value in reader.values('src'):
+      self.assertStartsWith(value, 'data:image/svg+xml;base64,')
     self.assertNoCommonElements(
-      reader.tags, ['script', 'link', 'iframe', 'object', 'img']
+      reader.tags, ['script', 'link', 'iframe', 'object']
     )
     self.assertNotRegex(text, r'https?:|@import|url\((?!#)')
     # The policy makes browsers refuse resources, too.
@@ -137,22 +136,51 @@ class PageTest(absltest.TestCase):
     text = self._build('a', 'b', rows=rows, examples=[small_run.EXAMPLE])
     self.assertIn('<h3>a, step 10</h3>', text)
     self.assertIn('<h3>b, step 10</h3>', text)
-    self.assertEqual(text.count('<svg'), 1)
-    self.assertIn('>a, all together 0.5<', text)
-    self.assertIn('>b, all together 0.5<', text)
+    self.assertEqual(text.count('<img'), 1)
+    self.assertIn('a, all together 0.5; b, all together 0.5', text)
+    self.assertIn('<h1>Report: a, b</h1>', text)
 
-  def test_the_title_names_the_kinds_of_training(self):
-    runs = run_reader.read(
+  def test_each_set_of_an_evaluation_has_a_row_on_refusing(self):
+    found = run_reader.Evaluation(
+      'all',
+      {'answered': 60.0, 'auroc': 95.0},
+      {'missing_test': {'answered': 10.0, 'coverage@90': 5.0}, 'x': {}},
+    )
+    own = run_reader.Evaluation('missing_test', {'answered': 10.0})
+    self.assertEqual(
+      report.of_refusing([own, found]),
       [
-        small_run.write(os.path.join(self.folder, metric), rows)
-        for metric in ('marginal_retrieval_utility', 'span_log_likelihood')
-        for rows in [[{'step': 3, metric: 1.0}]]
-      ]
+        ['all', 60.0, '–', '–', '–', 95.0, '–', '–', '–'],
+        ['missing test', 10.0, '–', '–', '–', '–', '–', 5.0, '–'],
+      ],
     )
-    self.assertIn(
-      '<h1>Report: pre-training, training on questions</h1>',
-      report.build(runs, []),
+
+
+class ExamplesTest(parameterized.TestCase):
+  def test_a_sentence_and_its_candidates(self):
+    sentence, candidates = report.of_example(small_run.EXAMPLE)
+    self.assertEqual(
+      sentence, [('the ', False), ('pound', True), (' is a currency', False)]
     )
+    self.assertEqual(
+      [candidate for candidate, _ in candidates], small_run.EXAMPLE.candidates
+    )
+
+  @parameterized.named_parameters(
+    ('in_any_case', 'a pound', [(2, 7)], 'A POUND.', ['POUND']),
+    ('whole_words', 'a pound', [(2, 7)], 'Pounds, pound.', ['pound']),
+    ('joined_again', 'the u . s . a', [(4, 11)], 'The U.S. is', ['U.S.']),
+    ('no_pattern', 'a a+ a', [(2, 4)], 'aaa a+ b', ['a+']),
+    ('two', 'at 4 b', [(3, 4), (5, 6)], 'b at 4, 14', ['b', '4']),
+    ('none', 'at 4', [], 'at 4', []),
+  )
+  def test_marks_the_masked_words(self, query, masked, text, expected):
+    candidate = examples_lib.Candidate(1, 'T', text, 0.5, 0.5, None)
+    _, [(_, pieces)] = report.of_example(
+      examples_lib.Example(1, query, masked, [candidate])
+    )
+    self.assertEqual([piece for piece, marked in pieces if marked], expected)
+    self.assertEqual(''.join(piece for piece, _ in pieces), text)
 
 
 if __name__ == '__main__':
