@@ -24,6 +24,7 @@ from realm_tf.run import manifests
 FOLDER = 'table'
 SCHEMA_VERSION = 2
 COLUMNS = encoded_blocks.ARTICLE_COLUMNS | encoded_blocks.BLOCK_COLUMNS
+ALL_COLUMNS = {'article_rows': np.int32, 'hashes': np.uint64} | COLUMNS
 _BLOCKS = json_shapes.count(1, npy_files.INT32_MAX)
 KIND = manifests.Kind(
   'a corpus directory',
@@ -46,8 +47,7 @@ KIND = manifests.Kind(
   },
   (
     'vocab.txt',
-    *(f'{FOLDER}/{name}.npy' for name in ('article_rows', 'hashes')),
-    *(f'{FOLDER}/{name}.npy' for name in COLUMNS),
+    *(f'{FOLDER}/{name}.npy' for name in ALL_COLUMNS),
     *(f'{FOLDER}/{name}.offsets.npy' for name in COLUMNS),
   ),
 )
@@ -57,66 +57,60 @@ class BlockTable:
   """The N blocks of a corpus; made by `open`."""
 
   def __init__(self, corpus_dir: str, manifest: dict[str, Any]):
-    folder = self._folder = os.path.join(corpus_dir, FOLDER)
     self.corpus_dir = corpus_dir
     self.manifest = manifest
-    rows = npy_files.open_array(
-      os.path.join(folder, 'article_rows.npy'),
-      np.int32,
-      [manifest.get('num_blocks')],
-    )
+    rows = self._open('article_rows', manifest.get('num_blocks'))
     npy_files.check_values(rows[:1], npy_files.within(0, 1), 'begin with 0')
     npy_files.check_values(
-      rows, _are_rows, 'rise by 0 or 1 from row to row', overlap=1
+      rows,
+      lambda rows: npy_files.within(0, 2)(rows[1:] - rows[:-1]),
+      'rise by 0 or 1 from row to row',
+      overlap=1,
     )
     self.article_rows = np.asarray(rows)  # int32 [N], ascending.
     self.num_blocks = len(rows)
-    num_articles = int(rows[-1]) + 1 if len(rows) else 0
+    self.num_articles = int(rows[-1]) + 1 if len(rows) else 0
     vocabulary = input_files.read(layout.vocab_file(corpus_dir))
     self.vocab_size = vocabulary.count(b'\n')
-
-    def column(
-      name: str, num_rows: int, below: Optional[int] = None
-    ) -> columns.RaggedColumn:
-      dtype = COLUMNS[name]
-      return columns.RaggedColumn.open(folder, name, dtype, num_rows, below)
-
-    self._article_ids = column('article_ids', num_articles)
-    self._titles = column('titles', num_articles)
-    self._texts = column('texts', self.num_blocks)
-    self._title_ids = column('title_ids', num_articles, self.vocab_size)
-    self._body_ids = column('body_ids', self.num_blocks, self.vocab_size)
-    self._sentence_ends = column(
-      'sentence_ends', self.num_blocks, npy_files.INT32_MAX
-    )
+    below = {
+      'title_ids': self.vocab_size,
+      'body_ids': self.vocab_size,
+      'sentence_ends': npy_files.INT32_MAX,
+    }
+    self._columns = {
+      name: columns.Rows.open(
+        os.path.join(corpus_dir, FOLDER),
+        name,
+        dtype,
+        self._num_rows(name),
+        below.get(name),
+      )
+      for name, dtype in COLUMNS.items()
+    }
 
   @classmethod
   def open(cls, corpus_dir: str, verify: bool = False) -> 'BlockTable':
     """Opens a corpus; `verify` reads all files and compares their checksums."""
     return cls(corpus_dir, read_manifest(corpus_dir, verify))
 
-  @property
-  def num_articles(self) -> int:
-    return len(self._titles)
-
   def all_titles(self) -> list[str]:
-    return self._titles.slice(0, self.num_articles).texts()
+    return self._columns['titles'].texts()
 
   def all_article_ids(self) -> list[str]:
-    return self._article_ids.slice(0, self.num_articles).texts()
+    return self._columns['article_ids'].texts()
 
   def titles(self, ids: Sequence[int]) -> list[str]:
-    return [self._titles.text(row) for row in self._rows(ids)]
+    return [self._columns['titles'].text(row) for row in self._rows(ids)]
 
   def texts(self, ids: Sequence[int]) -> list[str]:
-    return [self._texts.text(i) for i in ids]
+    return [self._columns['texts'].text(i) for i in ids]
 
   def article_ids(self, ids: Sequence[int]) -> list[str]:
-    return [self._article_ids.text(row) for row in self._rows(ids)]
+    return [self._columns['article_ids'].text(row) for row in self._rows(ids)]
 
   def sentence_ends(self, block_id: int) -> np.ndarray:
     """Returns where each sentence of the body ends, in wordpieces, int32."""
-    return self._sentence_ends.row(block_id)
+    return self._columns['sentence_ends'].row(block_id)
 
   def gather(
     self, ids: np.ndarray, title_length: int, body_length: int
@@ -131,30 +125,27 @@ class BlockTable:
       ids < 0, null_block.ID, self.article_rows[np.maximum(ids, 0)]
     )
     return (
-      self._title_ids.gather(rows, title_length),
-      self._body_ids.gather(ids, body_length),
+      self._columns['title_ids'].gather(rows, title_length),
+      self._columns['body_ids'].gather(ids, body_length),
     )
 
-  def lengths(
-    self, ids: Optional[np.ndarray] = None
-  ) -> tuple[np.ndarray, np.ndarray]:
+  def lengths(self, ids: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
     """Returns the wordpieces per title and body, int32; by default of all."""
-    rows = self.article_rows if ids is None else self.article_rows[ids]
-    return self._title_ids.lengths(rows), self._body_ids.lengths(ids)
+    title_ids, body_ids = self._columns['title_ids'], self._columns['body_ids']
+    return title_ids.lengths(self.article_rows[ids]), body_ids.lengths(ids)
 
   def encoded(self, start: int, stop: int) -> encoded_blocks.EncodedBlocks:
     """Returns the blocks of rows [start, stop)."""
-    rows = np.asarray(self.article_rows[start:stop])
-    first, last = int(rows[0]), int(rows[-1])
+    rows = self.article_rows[start:stop]
+    of_articles = int(rows[0]), int(rows[-1]) + 1
+    slices = {
+      name: column.slice(*of_articles)
+      if name in encoded_blocks.ARTICLE_COLUMNS
+      else column.slice(start, stop)
+      for name, column in self._columns.items()
+    }
     return encoded_blocks.EncodedBlocks(
-      np.asarray(self.hashes[start:stop]),
-      rows - rows[0],
-      self._article_ids.slice(first, last + 1),
-      self._titles.slice(first, last + 1),
-      self._title_ids.slice(first, last + 1),
-      self._texts.slice(start, stop),
-      self._body_ids.slice(start, stop),
-      self._sentence_ends.slice(start, stop),
+      np.asarray(self.hashes[start:stop]), rows - rows[0], **slices
     )
 
   def find_article(self, article_id: str) -> np.ndarray:
@@ -174,8 +165,15 @@ class BlockTable:
   @functools.cached_property
   def hashes(self) -> np.ndarray:
     """Hash of title and body of each block, uint64 [N]."""
-    path = os.path.join(self._folder, 'hashes.npy')
-    return npy_files.open_array(path, np.uint64, [self.num_blocks])
+    return self._open('hashes', self.num_blocks)
+
+  def _open(self, name: str, num_rows: Optional[int]) -> np.ndarray:
+    path = os.path.join(self.corpus_dir, FOLDER, f'{name}.npy')
+    return npy_files.open_array(path, ALL_COLUMNS[name], [num_rows])
+
+  def _num_rows(self, name: str) -> int:
+    is_of_article = name in encoded_blocks.ARTICLE_COLUMNS
+    return self.num_articles if is_of_article else self.num_blocks
 
   def _rows(self, ids: Sequence[int]) -> np.ndarray:
     return self.article_rows[np.asarray(ids, np.int64)]
@@ -208,10 +206,6 @@ def read_manifest(corpus_dir: str, verify: bool = False) -> dict[str, Any]:
 def fingerprint(corpus_dir: str) -> str:
   """Returns the fingerprint in a corpus's manifest; checks no other file."""
   return manifests.read(corpus_dir, KIND)['corpus_fingerprint']
-
-
-def _are_rows(rows: np.ndarray) -> bool:
-  return npy_files.within(0, 2)(rows[1:] - rows[:-1])
 
 
 def _rows_of_texts(texts: Sequence[str]) -> dict[str, list[int]]:

@@ -8,7 +8,6 @@ links/          links between articles, optional (data/link_graph.py)
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-import hashlib
 import os
 from typing import Any, Optional
 
@@ -85,40 +84,26 @@ def without_duplicates(
     seen.add(known)
   for batch in batches:
     is_new = seen.add(batch.hashes)
-    num_old = int(np.sum(~is_new))
-    if num_old:
-      counts.drop('duplicate block', num_old)
-      batch = batch.select(is_new)
-    yield batch
+    counts.drop('duplicate block', int(np.sum(~is_new)))
+    yield batch if is_new.all() else batch.select(is_new)
 
 
 class SeenHashes:
   """Growing set of n uint64 in sorted runs; each value moves O(log n) times."""
 
   def __init__(self) -> None:
-    self._runs: list[np.ndarray] = []  # Sorted, longest first.
-
-  def __len__(self) -> int:
-    return sum(map(len, self._runs))
+    self._runs: list[np.ndarray] = []  # Longest first.
 
   def add(self, hashes: np.ndarray) -> np.ndarray:
     """Adds uint64 [N]; returns which are new, bool [N]: the first of equals."""
-    values, first = np.unique(hashes, return_index=True)
-    is_known = np.zeros(len(values), bool)
-    for run in self._runs:
-      found = np.searchsorted(run, values)
-      is_known |= run[np.minimum(found, len(run) - 1)] == values
-    is_new = np.zeros(len(hashes), bool)
-    is_new[first[~is_known]] = True
-    self._append(values[~is_known])
-    return is_new
-
-  def _append(self, run: np.ndarray) -> None:
-    if not len(run):
-      return
+    run, first = np.unique(hashes, return_index=True)
+    for known in self._runs:
+      is_new = block_table.find_sorted(run, known) < 0
+      run, first = run[is_new], first[is_new]
     while self._runs and len(self._runs[-1]) < 2 * len(run):
       run = np.union1d(self._runs.pop(), run)
     self._runs.append(run)
+    return np.isin(np.arange(len(hashes)), first)
 
 
 def write(
@@ -145,7 +130,7 @@ def write(
       for batch in batches:
         table.extend(batch)
     finally:
-      table.close()
+      fingerprint = table.close()
     if not table.num_blocks:
       raise errors.UserError(
         'A corpus must have at least one block. Found no text in the articles '
@@ -158,7 +143,7 @@ def write(
       schema_version=block_table.SCHEMA_VERSION,
       num_blocks=table.num_blocks,
       vocabulary_sha256=tokenizer.vocabulary_sha256,
-      corpus_fingerprint=table.fingerprint(),
+      corpus_fingerprint=fingerprint,
       max_block_wordpieces=max_block_wordpieces,
       source=source,
     )
@@ -170,15 +155,12 @@ class _TableWriter:
 
   def __init__(self, folder: str):
     os.makedirs(folder)
-    self._folder = folder
     self._columns = {
-      name: columns.ColumnWriter(folder, name, dtype)
-      for name, dtype in block_table.COLUMNS.items()
+      name: columns.Writer(folder, name, dtype)
+      for name, dtype in block_table.ALL_COLUMNS.items()
     }
     self._last_article: Optional[tuple[str, str]] = None
     self._num_articles = 0
-    self._article_rows = [np.zeros(0, np.int32)]
-    self._hashes = [np.zeros(0, np.uint64)]
     self.num_blocks = 0
 
   def extend(self, batch: encoded_blocks.EncodedBlocks) -> None:
@@ -187,28 +169,20 @@ class _TableWriter:
     if articles:  # An article that spans two batches gets one row.
       is_new[0] = articles[0] != self._last_article
       self._last_article = articles[-1]
-    first_row = self._num_articles - np.sum(~is_new, dtype=np.int32)
+    first_row = self._num_articles - int(np.sum(~is_new))
     self._num_articles += int(np.sum(is_new))
-    self._article_rows.append(batch.article_rows + np.int32(first_row))
-    self._hashes.append(batch.hashes)
     self.num_blocks += len(batch.hashes)
-    for name in encoded_blocks.ARTICLE_COLUMNS:
-      self._columns[name].extend(getattr(batch, name).select(is_new))
-    for name in encoded_blocks.BLOCK_COLUMNS:
-      self._columns[name].extend(getattr(batch, name))
+    batch = batch._replace(article_rows=batch.article_rows + first_row)
+    for name, column in batch._asdict().items():
+      if name in encoded_blocks.ARTICLE_COLUMNS:
+        column = column.select(is_new)
+      self._columns[name].extend(column)
 
-  def close(self) -> None:
+  def close(self) -> str:
+    """Returns the fingerprint, the SHA-256 of the blocks' content."""
     for column in self._columns.values():
       column.close()
-    for name, parts in (
-      ('article_rows', self._article_rows),
-      ('hashes', self._hashes),
-    ):
-      np.save(os.path.join(self._folder, name), np.concatenate(parts))
-
-  def fingerprint(self) -> str:
-    """Returns the SHA-256 of the blocks' content; call `close` first."""
-    digest = hashlib.sha256(np.concatenate(self._article_rows).tobytes())
+    digest = self._columns['article_rows'].digest
     for name in block_table.COLUMNS:
-      digest.update(self._columns[name].sha256())
+      digest.update(self._columns[name].digest.digest())
     return digest.hexdigest()

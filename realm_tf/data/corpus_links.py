@@ -97,25 +97,17 @@ def join(
     redirects: (title, title), uint64 [R, 2], sorted.
   """
   # Of several articles with one title, links lead to the first.
-  known, rows = np.unique(titles, return_index=True)
-  goals = _look_up(links[:, 1], known, rows)
+  goals = block_table.find_hashes(links[:, 1], titles)
   lost = np.flatnonzero(goals < 0)
-  to = _look_up(links[lost, 1], redirects[:, 0], np.arange(len(redirects)))
+  to = block_table.find_sorted(links[lost, 1], redirects[:, 0])
   lost, to = lost[to >= 0], to[to >= 0]
-  goals[lost] = _look_up(redirects[to, 1], known, rows)
+  goals[lost] = block_table.find_hashes(redirects[to, 1], titles)
   targets, lengths = link_graph.gather(
     goals,
     np.searchsorted(links[:, 0], keys, 'left'),
     np.searchsorted(links[:, 0], keys, 'right'),
   )
   return np.repeat(np.arange(len(keys)), lengths), targets
-
-
-def _look_up(
-  hashes: np.ndarray, known: np.ndarray, values: np.ndarray
-) -> np.ndarray:
-  """Returns the value of each hash in `known`, which is sorted, or -1."""
-  return np.append(values, -1)[block_table.find_sorted(hashes, known)]
 
 
 def _keys(table: block_table.BlockTable) -> np.ndarray:

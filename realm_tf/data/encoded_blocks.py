@@ -6,6 +6,7 @@ send to the main process.
 
 from collections.abc import Sequence
 import hashlib
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -63,33 +64,26 @@ class EncodedBlocks(NamedTuple):
     kept_rows, article_rows = np.unique(
       self.article_rows[is_kept], return_inverse=True
     )
-    is_kept_article = np.zeros(len(self.titles.lengths), bool)
-    is_kept_article[kept_rows] = True
-    columns = {
-      **{name: is_kept_article for name in ARTICLE_COLUMNS},
-      **{name: is_kept for name in BLOCK_COLUMNS},
-    }
+    is_kept_article = np.isin(np.arange(len(self.titles)), kept_rows)
     return EncodedBlocks(
       self.hashes[is_kept],
       article_rows.astype(np.int32),
-      **{name: getattr(self, name).select(columns[name]) for name in columns},
+      *(getattr(self, n).select(is_kept_article) for n in ARTICLE_COLUMNS),
+      *(getattr(self, n).select(is_kept) for n in BLOCK_COLUMNS),
     )
 
 
 def encode(blocks: Sequence[blocks_lib.Block]) -> EncodedBlocks:
   """Encodes blocks; the blocks of an article must be adjacent."""
-  articles: list[blocks_lib.Block] = []  # First block of each.
-  article_rows = np.zeros(len(blocks), np.int32)
-  for i, block in enumerate(blocks):
-    if not articles or _article(block) != _article(articles[-1]):
-      articles.append(block)
-    article_rows[i] = len(articles) - 1
+  names = [(block.article_id, block.title) for block in blocks]
+  is_first = [not i or names[i] != names[i - 1] for i in range(len(names))]
+  articles = list(itertools.compress(blocks, is_first))
   of_texts, of_ids = columns.Rows.of_texts, columns.Rows.of_ids
   return EncodedBlocks(
     np.array(
       [of(f'{block.title}\n{block.text}') for block in blocks], np.uint64
     ),
-    article_rows,
+    np.cumsum(is_first, dtype=np.int32) - np.int32(1),
     of_texts([block.article_id for block in articles]),
     of_texts([block.title for block in articles]),
     of_ids([block.title_ids for block in articles]),
@@ -97,7 +91,3 @@ def encode(blocks: Sequence[blocks_lib.Block]) -> EncodedBlocks:
     of_ids([block.body_ids for block in blocks]),
     of_ids([block.sentence_ends for block in blocks]),
   )
-
-
-def _article(block: blocks_lib.Block) -> tuple[str, str]:
-  return block.article_id, block.title

@@ -41,7 +41,7 @@ class LinkGraph:
         f'{corpus_dir}. Make it again with bin.make_blocks --links=markup or '
         '--links=titles.'
       )
-    column = columns.RaggedColumn.open(
+    column = columns.Rows.open(
       os.path.join(corpus_dir, FOLDER),
       _NAME,
       np.int32,

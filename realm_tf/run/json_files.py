@@ -19,12 +19,13 @@ def write(path: str, value: Any) -> None:
   The file is written under another name and renamed, because POSIX shows
   half-written files. On an object store the rename is a cheap copy.
   """
-  _replace(path, json.dumps(value, indent=1, sort_keys=True))
+  replace(path, json.dumps(value, indent=1, sort_keys=True).encode())
 
 
 def write_lines(path: str, values: Iterable[Any]) -> None:
   """Writes or replaces a JSONL file, as `write` does."""
-  _replace(path, ''.join(json.dumps(value) + '\n' for value in values))
+  text = ''.join(json.dumps(value) + '\n' for value in values)
+  replace(path, text.encode())
 
 
 def read(path: str) -> Any:
@@ -40,9 +41,10 @@ def read_object(path: str, advice: str = 'Correct it.') -> dict[str, Any]:
   return json_text.parse_object(input_files.read(path), path, advice)
 
 
-def _replace(path: str, text: str) -> None:
+def replace(path: str, data: bytes) -> None:
+  """Writes or replaces any file, as `write` does."""
   folder, name = os.path.split(path)
   staging = os.path.join(folder, f'.{name}.{uuid.uuid4().hex}')
-  with tf.io.gfile.GFile(staging, 'w') as file:
-    file.write(text)
+  with tf.io.gfile.GFile(staging, 'wb') as file:
+    file.write(data)
   tf.io.gfile.rename(staging, path, overwrite=True)

@@ -32,10 +32,10 @@ class BatchFilesTest(absltest.TestCase):
       read = type(batch)(**columns.read_file(path))
       for got, want in zip(read, batch, strict=True):
         self.assertEqual(type(got), type(want))
-        arrays = (
-          [(got, want)] if isinstance(got, np.ndarray) else zip(got, want)
-        )
-        for got_array, want_array in arrays:
+        pairs = [(got, want)]
+        if isinstance(got, columns.Rows):
+          pairs = [(got.values, want.values), (got.offsets, want.offsets)]
+        for got_array, want_array in pairs:
           np.testing.assert_array_equal(got_array, want_array)
           self.assertEqual(got_array.dtype, want_array.dtype)
 

@@ -6,15 +6,15 @@ import numpy as np
 from realm_tf.data import columns
 
 
-class RaggedColumnTest(absltest.TestCase):
+class RowsTest(absltest.TestCase):
   def _column(self, rows, dtype=np.int32):
     directory = self.create_tempdir().full_path
-    writer = columns.ColumnWriter(directory, 'x', dtype)
+    writer = columns.Writer(directory, 'x', dtype)
     make = columns.Rows.of_texts if dtype is np.uint8 else columns.Rows.of_ids
     writer.extend(make(rows[:1]))
     writer.extend(make(rows[1:]))
     writer.close()
-    return columns.RaggedColumn.open(directory, 'x', dtype)
+    return columns.Rows.open(directory, 'x', dtype)
 
   def test_rows_come_back(self):
     column = self._column([[1, 2, 3], [], [4]])
