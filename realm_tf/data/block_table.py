@@ -7,23 +7,104 @@ share one stored title and article id.
 import collections
 from collections.abc import Sequence
 import functools
+import hashlib
+import itertools
 import os
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
 from realm_tf import input_files
+from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.data import columns
-from realm_tf.data import encoded_blocks
 from realm_tf.data import npy_files
 from realm_tf.data import null_block
 from realm_tf.run import json_shapes
 from realm_tf.run import layout
 from realm_tf.run import manifests
 
+
+def text_hash(text: str) -> int:
+  """Returns 64 bits, the same in every process."""
+  data = text.encode('utf-8', 'replace')
+  return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), 'big')
+
+
+# Columns of a corpus -> type of their values.
+ARTICLE_COLUMNS = {
+  'article_ids': np.uint8,
+  'titles': np.uint8,
+  'title_ids': np.int32,
+}
+BLOCK_COLUMNS = {
+  'texts': np.uint8,
+  'body_ids': np.int32,
+  'sentence_ends': np.int32,
+}
+
+
+class EncodedBlocks(NamedTuple):
+  """N blocks of A articles, in order.
+
+  Attributes:
+    hashes: Hash of title and body, uint64 [N]: equal for exact duplicates.
+    article_rows: Article of each block, int32 [N], ascending from 0 to A - 1.
+    title_ids: Wordpieces of the A titles.
+    texts: N bodies.
+    body_ids: Wordpieces of the N bodies.
+    sentence_ends: Where each sentence of the N bodies ends, in wordpieces.
+  """
+
+  hashes: np.ndarray
+  article_rows: np.ndarray
+  article_ids: columns.Rows
+  titles: columns.Rows
+  title_ids: columns.Rows
+  texts: columns.Rows
+  body_ids: columns.Rows
+  sentence_ends: columns.Rows
+
+  def articles(self) -> list[tuple[str, str]]:
+    """Returns (id, title) of each article."""
+    return list(zip(self.article_ids.texts(), self.titles.texts(), strict=True))
+
+  def select(self, is_kept: np.ndarray) -> 'EncodedBlocks':
+    """Returns the blocks where `is_kept`, bool [N], and their articles."""
+    kept_rows, article_rows = np.unique(
+      self.article_rows[is_kept], return_inverse=True
+    )
+    is_kept_article = np.isin(np.arange(len(self.titles)), kept_rows)
+    return EncodedBlocks(
+      self.hashes[is_kept],
+      article_rows.astype(np.int32),
+      *(getattr(self, n).select(is_kept_article) for n in ARTICLE_COLUMNS),
+      *(getattr(self, n).select(is_kept) for n in BLOCK_COLUMNS),
+    )
+
+
+def encode(blocks: Sequence[blocks_lib.Block]) -> EncodedBlocks:
+  """Encodes blocks; the blocks of an article must be adjacent."""
+  names = [(block.article_id, block.title) for block in blocks]
+  is_first = [not i or names[i] != names[i - 1] for i in range(len(names))]
+  articles = list(itertools.compress(blocks, is_first))
+  of_texts, of_ids = columns.Rows.of_texts, columns.Rows.of_ids
+  return EncodedBlocks(
+    np.array(
+      [text_hash(f'{block.title}\n{block.text}') for block in blocks], np.uint64
+    ),
+    np.cumsum(is_first, dtype=np.int32) - np.int32(1),
+    of_texts([block.article_id for block in articles]),
+    of_texts([block.title for block in articles]),
+    of_ids([block.title_ids for block in articles]),
+    of_texts([block.text for block in blocks]),
+    of_ids([block.body_ids for block in blocks]),
+    of_ids([block.sentence_ends for block in blocks]),
+  )
+
+
 FOLDER = 'table'
 SCHEMA_VERSION = 2
-COLUMNS = encoded_blocks.ARTICLE_COLUMNS | encoded_blocks.BLOCK_COLUMNS
+COLUMNS = ARTICLE_COLUMNS | BLOCK_COLUMNS
 ALL_COLUMNS = {'article_rows': np.int32, 'hashes': np.uint64} | COLUMNS
 _BLOCKS = json_shapes.count(1, npy_files.INT32_MAX)
 KIND = manifests.Kind(
@@ -134,17 +215,17 @@ class BlockTable:
     title_ids, body_ids = self._columns['title_ids'], self._columns['body_ids']
     return title_ids.lengths(self.article_rows[ids]), body_ids.lengths(ids)
 
-  def encoded(self, start: int, stop: int) -> encoded_blocks.EncodedBlocks:
+  def encoded(self, start: int, stop: int) -> EncodedBlocks:
     """Returns the blocks of rows [start, stop)."""
     rows = self.article_rows[start:stop]
     of_articles = int(rows[0]), int(rows[-1]) + 1
     slices = {
       name: column.slice(*of_articles)
-      if name in encoded_blocks.ARTICLE_COLUMNS
+      if name in ARTICLE_COLUMNS
       else column.slice(start, stop)
       for name, column in self._columns.items()
     }
-    return encoded_blocks.EncodedBlocks(
+    return EncodedBlocks(
       np.asarray(self.hashes[start:stop]), rows - rows[0], **slices
     )
 
@@ -172,7 +253,7 @@ class BlockTable:
     return npy_files.open_array(path, ALL_COLUMNS[name], [num_rows])
 
   def _num_rows(self, name: str) -> int:
-    is_of_article = name in encoded_blocks.ARTICLE_COLUMNS
+    is_of_article = name in ARTICLE_COLUMNS
     return self.num_articles if is_of_article else self.num_blocks
 
   def _rows(self, ids: Sequence[int]) -> np.ndarray:
@@ -228,3 +309,17 @@ def find_sorted(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
     return np.full(len(keys), -1, np.int64)
   places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
   return np.where(known[places] == keys, places, -1)
+
+
+def hash_runs(codes: np.ndarray, width: int) -> np.ndarray:
+  """Returns a hash of each run of `width` numbers, uint64 [..., L - width + 1].
+
+  `codes` are int [..., L]; without a run the result is empty.
+  """
+  if codes.shape[-1] < width:
+    return np.zeros([*codes.shape[:-1], 0], np.uint64)
+  runs = np.lib.stride_tricks.sliding_window_view(codes, width, axis=-1)
+  factor = np.uint64(0x9E3779B97F4A7C15)
+  return runs.astype(np.uint64) @ factor ** np.arange(
+    1, width + 1, dtype=np.uint64
+  )

@@ -8,6 +8,7 @@ links/          links between articles, optional (data/link_graph.py)
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+import itertools
 import os
 from typing import Any, Optional
 
@@ -20,8 +21,8 @@ from realm_tf.corpus import parallel
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
 from realm_tf.data import columns
-from realm_tf.data import corpus_links
-from realm_tf.data import encoded_blocks
+from realm_tf.data import link_graph
+from realm_tf.run import json_shapes
 from realm_tf.run import outputs
 from realm_tf.text import tokenizer_files
 from realm_tf.text import wordpiece
@@ -34,7 +35,7 @@ def cut(
   tokenizer: wordpiece.WordpieceTokenizer,
   max_block_wordpieces: Optional[int],
   num_workers: int = 1,
-) -> Iterator[encoded_blocks.EncodedBlocks]:
+) -> Iterator[block_table.EncodedBlocks]:
   """Yields the blocks of all `articles`, in order, duplicates included.
 
   Args:
@@ -66,18 +67,18 @@ class Cutter:
 
   def __call__(
     self, articles: Sequence[sources.Article]
-  ) -> encoded_blocks.EncodedBlocks:
+  ) -> block_table.EncodedBlocks:
     blocks = blocks_lib.cut_batch(
       articles, self._tokenizer, self._max_block_wordpieces
     )
-    return encoded_blocks.encode(list(blocks))
+    return block_table.encode(list(blocks))
 
 
 def without_duplicates(
-  batches: Iterable[encoded_blocks.EncodedBlocks],
+  batches: Iterable[block_table.EncodedBlocks],
   counts: counts_lib.Counts,
   known: Optional[np.ndarray] = None,
-) -> Iterator[encoded_blocks.EncodedBlocks]:
+) -> Iterator[block_table.EncodedBlocks]:
   """Yields the batches without repeated blocks and `known` hashes."""
   seen = SeenHashes()
   if known is not None:
@@ -107,13 +108,13 @@ class SeenHashes:
 
 
 def write(
-  batches: Iterable[encoded_blocks.EncodedBlocks],
+  batches: Iterable[block_table.EncodedBlocks],
   output_dir: str,
   tokenizer: wordpiece.WordpieceTokenizer,
   *,
   source: dict[str, Any],
   max_block_wordpieces: int,
-  links: Optional[corpus_links.CorpusLinks] = None,
+  links: Optional[link_graph.CorpusLinks] = None,
 ) -> dict[str, Any]:
   """Writes or replaces a corpus in one pass; returns its manifest.
 
@@ -163,7 +164,7 @@ class _TableWriter:
     self._num_articles = 0
     self.num_blocks = 0
 
-  def extend(self, batch: encoded_blocks.EncodedBlocks) -> None:
+  def extend(self, batch: block_table.EncodedBlocks) -> None:
     articles = batch.articles()
     is_new = np.ones(len(articles), bool)
     if articles:  # An article that spans two batches gets one row.
@@ -174,7 +175,7 @@ class _TableWriter:
     self.num_blocks += len(batch.hashes)
     batch = batch._replace(article_rows=batch.article_rows + first_row)
     for name, column in batch._asdict().items():
-      if name in encoded_blocks.ARTICLE_COLUMNS:
+      if name in block_table.ARTICLE_COLUMNS:
         column = column.select(is_new)
       self._columns[name].extend(column)
 
@@ -186,3 +187,106 @@ class _TableWriter:
     for name in block_table.COLUMNS:
       digest.update(self._columns[name].digest.digest())
     return digest.hexdigest()
+
+
+_BATCH_BLOCKS = 4096
+_COUNTS = json_shapes.optional(json_shapes.map_of(json_shapes.COUNT))
+_SOURCE = {
+  'kept': _COUNTS,
+  'left_out': _COUNTS,
+  'made_from': json_shapes.optional(json_shapes.OBJECT),
+}
+_ADVICE = f'Make it again with {block_table.KIND.made_by}.'
+
+
+class CorpusUpdate:
+  """A new corpus made from an old one, which does not change.
+
+  Block ids before the first removed block stay; new blocks come last. Queries
+  then find their own blocks by content (`query_table.QueryTable.fit_corpus`).
+
+  Args:
+    removed_ids: Ids of articles to leave out, each one or several with commas.
+
+  Attributes:
+    num_articles: Number of articles in the old corpus's sources.
+    links: Links of the old corpus, to extend; None if it has none.
+  """
+
+  def __init__(self, corpus_dir: str, removed_ids: Sequence[str]):
+    self._dir = corpus_dir
+    self.tokenizer = wordpiece.WordpieceTokenizer.from_file(
+      os.path.join(corpus_dir, 'vocab.txt')
+    )
+    self._table = block_table.BlockTable.open(corpus_dir, verify=True)
+    self.manifest = self._table.manifest
+    self._is_kept = np.ones(self._table.num_blocks, bool)
+    for value in removed_ids:
+      is_id = len(self._table.find_article(value)) > 0
+      for article_id in [value] if is_id else filter(None, value.split(',')):
+        rows = self._table.find_article(article_id)
+        if not len(rows):
+          raise errors.UserError(
+            f'--remove must name articles of {self._dir}. Found none with id '
+            f'{article_id!r}. Leave this id out.'
+          )
+        self._is_kept[rows] = False
+    links = self.manifest.get('links')
+    self.links = links and link_graph.CorpusLinks(links['kind'], corpus_dir)
+    self.num_articles = _num_articles(self.manifest['source'])
+
+  def find(self, article_id: str) -> str:
+    """Returns the old corpus's directory if it keeps an article, else ''."""
+    rows = self._table.find_article(article_id)
+    return self._dir if self._is_kept[rows].any() else ''
+
+  def write(
+    self,
+    batches: Iterable[block_table.EncodedBlocks],
+    output_dir: str,
+    *,
+    source: dict[str, Any],
+    counts: counts_lib.Counts,
+  ) -> dict[str, Any]:
+    """Writes the kept blocks and the new blocks; returns the manifest."""
+    size, known = self._table.num_blocks, self._table.hashes[self._is_kept]
+    counts.drop('removed block', int(np.sum(~self._is_kept)))
+    new = without_duplicates(batches, counts, known)
+    parts = (slice(i, i + _BATCH_BLOCKS) for i in range(0, size, _BATCH_BLOCKS))
+    kept = (
+      self._table.encoded(part.start, min(part.stop, size)).select(
+        self._is_kept[part]
+      )
+      for part in parts
+    )
+    return write(
+      itertools.chain(kept, map(self._checked, new)),
+      output_dir,
+      self.tokenizer,
+      source={**source, 'made_from': self.manifest['source']},
+      max_block_wordpieces=self.manifest['max_block_wordpieces'],
+      links=self.links,
+    )
+
+  def _checked(
+    self, batch: block_table.EncodedBlocks
+  ) -> block_table.EncodedBlocks:
+    """Returns `batch`; UserError if the corpus keeps one of its articles."""
+    for article_id, _ in batch.articles():
+      if self.find(article_id):
+        raise errors.UserError(
+          f'--input must have new articles. Found {article_id!r:.40} there and '
+          f'in {self._dir}. Give its id to --remove, too, to replace it.'
+        )
+    return batch
+
+
+def _num_articles(source: dict[str, Any]) -> int:
+  """Returns how many articles the sources numbered, dropped ones included."""
+  number = 0
+  while source:
+    json_shapes.check(source, _SOURCE, "'source' of the corpus", _ADVICE)
+    kept, left_out = source.get('kept', {}), source.get('left_out', {})
+    number += counts_lib.num_articles(kept, left_out)
+    source = source.get('made_from', {})
+  return number

@@ -47,7 +47,8 @@ def open_array(
     sizes = ', '.join('any' if size is None else str(size) for size in shape)
     raise errors.UserError(
       f'{path} must be a .npy file of {dtype} and shape [{sizes}]. Found: '
-      f'{str(error)[:200]}. Copy it from elsewhere, or make its directory again.'
+      f'{str(error)[:200]}. Copy it from elsewhere, or make its directory '
+      'again.'
     ) from error
 
 

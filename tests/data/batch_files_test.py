@@ -6,8 +6,8 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf.corpus import sources
+from realm_tf.data import block_table
 from realm_tf.data import columns
-from realm_tf.data import encoded_blocks
 from realm_tf.data import query_table
 from tests import tiny
 
@@ -21,8 +21,8 @@ _QUERIES = [tiny.query([5, 6], [[0, 1], [1, 2]], 7, 'Zürich'), tiny.query([5])]
 class BatchFilesTest(absltest.TestCase):
   def test_batches_come_back(self):
     for batch in (
-      encoded_blocks.encode(tiny.cut(_ARTICLES)),
-      encoded_blocks.encode([]),
+      block_table.encode(tiny.cut(_ARTICLES)),
+      block_table.encode([]),
       query_table.encode(_QUERIES),
       query_table.encode([]),
     ):

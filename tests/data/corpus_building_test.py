@@ -13,7 +13,6 @@ from realm_tf.corpus import sources
 from realm_tf.data import block_table
 from realm_tf.data import columns
 from realm_tf.data import corpus_files
-from realm_tf.data import encoded_blocks
 from tests import tiny
 
 _MAX = tiny.MAX_BLOCK_WORDPIECES
@@ -102,8 +101,8 @@ class EncodedBlocksTest(absltest.TestCase):
   def test_select_keeps_rows_of_all_columns(self):
     cut = tiny.cut()
     is_kept = np.array([True, False, False, True])
-    selected = encoded_blocks.encode(cut).select(is_kept)
-    expected = encoded_blocks.encode([cut[0], cut[3]])
+    selected = block_table.encode(cut).select(is_kept)
+    expected = block_table.encode([cut[0], cut[3]])
     for name, got in selected._asdict().items():
       want = getattr(expected, name)
       if isinstance(got, columns.Rows):
@@ -120,7 +119,7 @@ class EncodedBlocksTest(absltest.TestCase):
       block._replace(title='b'),
       block._replace(text='B.'),
     ]
-    hashes = encoded_blocks.encode(variants).hashes
+    hashes = block_table.encode(variants).hashes
     self.assertEqual(hashes[0], hashes[1])
     self.assertLen(set(hashes.tolist()), 3)
 
@@ -147,7 +146,6 @@ class SeenHashesTest(absltest.TestCase):
       np.testing.assert_array_equal(
         seen.add(np.array(batch, np.uint64)), is_new
       )
-
 
 
 if __name__ == '__main__':

@@ -11,8 +11,6 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
 from realm_tf.data import corpus_files
-from realm_tf.data import corpus_links
-from realm_tf.data import corpus_update
 from realm_tf.data import link_graph
 from tests import tiny
 
@@ -51,13 +49,13 @@ class CorpusLinksTest(parameterized.TestCase):
     return os.path.join(self.directory, name)
 
   def _blocks(self, articles, links):
-    links.named.add_redirect('alias', 'D_d')
+    links.add_redirect('alias', 'D_d')
     return corpus_files.cut(
       links.noting(articles), tiny.TOKENIZER, tiny.MAX_BLOCK_WORDPIECES
     )
 
   def _make(self, name, articles, kind):
-    links = corpus_links.CorpusLinks(kind)
+    links = link_graph.CorpusLinks(kind)
     batches = self._blocks(articles, links)
     self._write(name, batches, links)
 
@@ -72,7 +70,7 @@ class CorpusLinksTest(parameterized.TestCase):
     )
 
   def _update(self, old, name, removed, articles):
-    update = corpus_update.CorpusUpdate(self._path(old), removed)
+    update = corpus_files.CorpusUpdate(self._path(old), removed)
     batches = self._blocks(articles, update.links)
     update.write(
       batches, self._path(name), source={}, counts=counts_lib.Counts()
@@ -122,9 +120,9 @@ class CorpusLinksTest(parameterized.TestCase):
     self._assert_same('back', 'last')
 
   def test_a_corpus_without_links_stays_without(self):
-    blocks = self._blocks(_ARTICLES, corpus_links.CorpusLinks('titles'))
+    blocks = self._blocks(_ARTICLES, link_graph.CorpusLinks('titles'))
     self._write('old', blocks)
-    update = corpus_update.CorpusUpdate(self._path('old'), ['id A'])
+    update = corpus_files.CorpusUpdate(self._path('old'), ['id A'])
     self.assertIsNone(update.links)
     update.write([], self._path('new'), source={}, counts=counts_lib.Counts())
     self.assertFalse(os.path.exists(os.path.join(self._path('new'), 'links')))
@@ -149,7 +147,7 @@ class JoinTest(absltest.TestCase):
     links = np.array(
       [[10, 20], [11, 40], [11, 50], [12, 30], [12, 60], [13, 20]], np.uint64
     )
-    origins, targets = corpus_links.join(keys, titles, links, redirects)
+    origins, targets = link_graph.join(keys, titles, links, redirects)
     self.assertEqual(origins.tolist(), [0, 1, 1, 2, 2])
     self.assertEqual(targets.tolist(), [1, -1, 1, 0, 0])
 
@@ -172,7 +170,7 @@ class _Table:
 class TitleLinksTest(absltest.TestCase):
   def _find(self, titles, text):
     texts = [text, *[''] * (len(titles) - 1)]
-    origins, targets = corpus_links.title_edges(_Table(titles, texts))
+    origins, targets = link_graph.title_edges(_Table(titles, texts))
     self.assertEqual(set(origins.tolist()), {0} if len(origins) else set())
     return [titles[i] for i in targets]
 
@@ -206,9 +204,9 @@ class TitleLinksTest(absltest.TestCase):
     titles = [f'w{i} w{i + 1}' for i in range(60)] + ['w3', 'w5 w6 w7']
     texts = [' '.join(f'w{i}' for i in rng.integers(0, 9, 200)) for _ in titles]
     table = _Table(titles, texts)
-    whole = corpus_links.title_edges(table)
-    with absltest.mock.patch.multiple(corpus_links, _BATCH_BLOCKS=7):
-      np.testing.assert_array_equal(corpus_links.title_edges(table), whole)
+    whole = link_graph.title_edges(table)
+    with absltest.mock.patch.multiple(link_graph, _BATCH_BLOCKS=7):
+      np.testing.assert_array_equal(link_graph.title_edges(table), whole)
     self.assertGreater(len(whole[0]), 100)
 
 

@@ -11,7 +11,6 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
 from realm_tf.data import corpus_files
-from realm_tf.data import corpus_update
 from tests import tiny
 
 _MAX = tiny.MAX_BLOCK_WORDPIECES
@@ -43,7 +42,7 @@ class CorpusUpdateTest(parameterized.TestCase):
 
   def _update(self, name, removed=(), articles=(), counts=None):
     counts = counts or counts_lib.Counts()
-    update = corpus_update.CorpusUpdate(self._path('old'), removed)
+    update = corpus_files.CorpusUpdate(self._path('old'), removed)
     batches = corpus_files.cut(articles, update.tokenizer, _MAX)
     return update.write(
       batches, self._path(name), source={'kept': {'articles': 1}}, counts=counts
@@ -53,7 +52,7 @@ class CorpusUpdateTest(parameterized.TestCase):
   def test_appending_equals_making_at_once(self, batch_blocks):
     old = self._make('old', _ARTICLES[:4])
     whole = self._make('whole', _ARTICLES)
-    with mock.patch.object(corpus_update, '_BATCH_BLOCKS', batch_blocks):
+    with mock.patch.object(corpus_files, '_BATCH_BLOCKS', batch_blocks):
       new = self._update('new', articles=_ARTICLES[4:])
     for name in ('corpus_fingerprint', 'files', 'num_blocks'):
       self.assertEqual(new[name], whole[name])
@@ -90,10 +89,10 @@ class CorpusUpdateTest(parameterized.TestCase):
 
   def test_new_articles_get_new_numbers(self):
     self._make('old', _ARTICLES)
-    update = corpus_update.CorpusUpdate(self._path('old'), [])
+    update = corpus_files.CorpusUpdate(self._path('old'), [])
     self.assertEqual(update.num_articles, 8)  # The two lists have numbers too.
     self._update('new', articles=_ARTICLES[:1])
-    again = corpus_update.CorpusUpdate(self._path('new'), [])
+    again = corpus_files.CorpusUpdate(self._path('new'), [])
     self.assertEqual(again.num_articles, 9)
 
   def test_removing_an_unknown_article_or_all_is_a_user_error(self):
