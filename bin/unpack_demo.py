@@ -18,9 +18,9 @@ from . import launcher
 from . import path_flags
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.corpus import json_records
 from realm_tf.demo import texts
-from realm_tf.run import json_files
 
 _OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
 _PREDICTIONS = path_flags.existing(
@@ -39,14 +39,14 @@ def _change_fact(output_dir):
       f'test_questions. Found none in {_PREDICTIONS.value}. Train longer.'
     )
   path = os.path.join(output_dir, '{}').format
-  json_files.write_lines(path('articles.jsonl'), changed.articles)
-  json_files.write_lines(path('question.jsonl'), [changed.question])
+  json_text.write_lines(path('articles.jsonl'), changed.articles)
+  json_text.write_lines(path('question.jsonl'), [changed.question])
   row = {
     'question': changed.question['question'],
     'old_answer': changed.old_answer,
     'new_answer': changed.question['answers'][0],
   }
-  json_files.write(path('changed.json'), row)
+  json_text.write(path('changed.json'), row)
 
 
 def main(_):

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 
 from realm_tf import input_files
+from realm_tf import json_text
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.data import columns
 from realm_tf.data import npy_files
 from realm_tf.data import null_block
-from realm_tf.run import json_shapes
 from realm_tf.run import layout
 from realm_tf.run import manifests
 
@@ -106,22 +106,22 @@ FOLDER = 'table'
 SCHEMA_VERSION = 2
 COLUMNS = ARTICLE_COLUMNS | BLOCK_COLUMNS
 ALL_COLUMNS = {'article_rows': np.int32, 'hashes': np.uint64} | COLUMNS
-_BLOCKS = json_shapes.count(1, npy_files.INT32_MAX)
+_BLOCKS = json_text.count(1, npy_files.INT32_MAX)
 KIND = manifests.Kind(
   'a corpus directory',
   'bin.make_blocks',
   {
     'num_blocks': _BLOCKS,
-    'schema_version': json_shapes.one_of(SCHEMA_VERSION),
-    'vocabulary_sha256': json_shapes.TEXT,
-    'corpus_fingerprint': json_shapes.TEXT,
-    'max_block_wordpieces': json_shapes.count(1, npy_files.INT32_MAX),
-    'source': json_shapes.OBJECT,
-    'links': json_shapes.optional(
-      json_shapes.object_of(
+    'schema_version': json_text.one_of(SCHEMA_VERSION),
+    'vocabulary_sha256': json_text.TEXT,
+    'corpus_fingerprint': json_text.TEXT,
+    'max_block_wordpieces': json_text.count(1, npy_files.INT32_MAX),
+    'source': json_text.OBJECT,
+    'links': json_text.optional(
+      json_text.object_of(
         {
-          'kind': json_shapes.one_of('markup', 'titles'),
-          'number': json_shapes.COUNT,
+          'kind': json_text.one_of('markup', 'titles'),
+          'number': json_text.COUNT,
         }
       )
     ),

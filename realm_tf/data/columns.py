@@ -15,8 +15,8 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.data import npy_files
-from realm_tf.run import json_files
 
 
 class Rows:
@@ -189,7 +189,7 @@ def write_file(columns: _Columns, path: str) -> None:
   buffer = io.BytesIO()
   np.savez(buffer, **arrays)
   # Two workers of Beam may write the same batch at the same time.
-  json_files.replace(path, buffer.getvalue())
+  json_text.replace(path, buffer.getvalue())
 
 
 def read_file(path: str) -> _Columns:

@@ -15,6 +15,7 @@ from typing import Any, Optional
 import numpy as np
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import parallel
@@ -22,7 +23,6 @@ from realm_tf.corpus import sources
 from realm_tf.data import block_table
 from realm_tf.data import columns
 from realm_tf.data import link_graph
-from realm_tf.run import json_shapes
 from realm_tf.run import outputs
 from realm_tf.text import tokenizer_files
 from realm_tf.text import wordpiece
@@ -190,11 +190,11 @@ class _TableWriter:
 
 
 _BATCH_BLOCKS = 4096
-_COUNTS = json_shapes.optional(json_shapes.map_of(json_shapes.COUNT))
+_COUNTS = json_text.optional(json_text.map_of(json_text.COUNT))
 _SOURCE = {
   'kept': _COUNTS,
   'left_out': _COUNTS,
-  'made_from': json_shapes.optional(json_shapes.OBJECT),
+  'made_from': json_text.optional(json_text.OBJECT),
 }
 _ADVICE = f'Make it again with {block_table.KIND.made_by}.'
 
@@ -285,7 +285,7 @@ def _num_articles(source: dict[str, Any]) -> int:
   """Returns how many articles the sources numbered, dropped ones included."""
   number = 0
   while source:
-    json_shapes.check(source, _SOURCE, "'source' of the corpus", _ADVICE)
+    json_text.check(source, _SOURCE, "'source' of the corpus", _ADVICE)
     kept, left_out = source.get('kept', {}), source.get('left_out', {})
     number += counts_lib.num_articles(kept, left_out)
     source = source.get('made_from', {})

@@ -15,11 +15,11 @@ from absl import logging
 import numpy as np
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.data import block_table
 from realm_tf.data import columns
 from realm_tf.data import npy_files
 from realm_tf.data import null_block
-from realm_tf.run import json_shapes
 from realm_tf.run import manifests
 from realm_tf.run import outputs
 
@@ -31,13 +31,13 @@ KIND = manifests.Kind(
   'a queries directory',
   'bin.make_queries',
   {
-    'num_queries': json_shapes.count(1),
-    'schema_version': json_shapes.one_of(SCHEMA_VERSION),
-    'vocabulary_sha256': json_shapes.TEXT,
-    'masking': json_shapes.TEXT,
-    'corpus_fingerprint': json_shapes.TEXT,
-    'num_dropped': json_shapes.map_of(json_shapes.COUNT),
-    'source': json_shapes.OBJECT,
+    'num_queries': json_text.count(1),
+    'schema_version': json_text.one_of(SCHEMA_VERSION),
+    'vocabulary_sha256': json_text.TEXT,
+    'masking': json_text.TEXT,
+    'corpus_fingerprint': json_text.TEXT,
+    'num_dropped': json_text.map_of(json_text.COUNT),
+    'source': json_text.OBJECT,
   },
   (
     *(f'{name}.npy' for name in COLUMNS),

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.exchange import hugging_face_names
 from realm_tf.exchange import imported
 from realm_tf.exchange import json_files
@@ -21,7 +22,6 @@ from realm_tf.exchange import sentence_transformers
 from realm_tf.model import bert
 from realm_tf.model import config_sizes
 from realm_tf.model import realm_model
-from realm_tf.run import json_shapes
 
 _ACTIVATIONS = {
   'gelu': 'gelu',
@@ -30,8 +30,8 @@ _ACTIVATIONS = {
   'gelu_python': 'gelu',
   'relu': 'relu',
 }
-_WIDTH = json_shapes.optional(json_shapes.count(1, 65_536))
-_NUMBER = json_shapes.optional(json_shapes.NUMBER)
+_WIDTH = json_text.optional(json_text.count(1, 65_536))
+_NUMBER = json_text.optional(json_text.NUMBER)
 # Fields that change a model's outputs, and that must be false or empty.
 _OFF = (
   'is_decoder',
@@ -41,18 +41,16 @@ _OFF = (
   'quantization_config',
 )
 _FIELDS = {
-  'model_type': json_shapes.one_of('bert', 'realm'),
-  'architectures': json_shapes.optional(json_shapes.list_of(json_shapes.TEXT)),
-  'hidden_act': json_shapes.optional(json_shapes.one_of(*_ACTIVATIONS)),
-  'layer_norm_eps': json_shapes.optional(
-    json_shapes.number(
+  'model_type': json_text.one_of('bert', 'realm'),
+  'architectures': json_text.optional(json_text.list_of(json_text.TEXT)),
+  'hidden_act': json_text.optional(json_text.one_of(*_ACTIVATIONS)),
+  'layer_norm_eps': json_text.optional(
+    json_text.number(
       0.999 * bert.LAYER_NORM_EPSILON, 1.001 * bert.LAYER_NORM_EPSILON
     )
   ),
-  'position_embedding_type': json_shapes.optional(
-    json_shapes.one_of('absolute')
-  ),
-  'tie_word_embeddings': json_shapes.optional(json_shapes.SWITCH),
+  'position_embedding_type': json_text.optional(json_text.one_of('absolute')),
+  'tie_word_embeddings': json_text.optional(json_text.SWITCH),
   'vocab_size': json_files.SIZE,
   'hidden_size': json_files.SIZE,
   'num_hidden_layers': json_files.SIZE,
@@ -74,7 +72,7 @@ def encoder_config(values: dict[str, Any], path: str) -> config_lib.BertConfig:
   """Returns the sizes of an encoder; `path` is for errors."""
   for name in _OFF:
     if values.get(name):
-      found = json_shapes.shown(values[name])
+      found = json_text.shown(values[name])
       raise json_files.wrong(path, f'have no {name}', found)
   try:
     return config_lib.BertConfig(

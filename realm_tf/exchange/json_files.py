@@ -7,13 +7,12 @@ from typing import Any, Optional
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.run import json_files
-from realm_tf.run import json_shapes
+from realm_tf import json_text
 
-SIZE = json_shapes.count(1)
+SIZE = json_text.count(1)
 _ADVICE = 'Choose another model, or copy it again.'
 
-Fields = Mapping[str, json_shapes.Shape]
+Fields = Mapping[str, json_text.Shape]
 
 
 def read(directory: str, name: str, fields: Fields) -> Optional[dict[str, Any]]:
@@ -21,7 +20,7 @@ def read(directory: str, name: str, fields: Fields) -> Optional[dict[str, Any]]:
   path = os.path.join(directory, name)
   if not tf.io.gfile.exists(path):
     return None
-  return check(json_files.read_object(path, 'Copy it again.'), fields, path)
+  return check(json_text.read_object(path, 'Copy it again.'), fields, path)
 
 
 def require(directory: str, name: str, fields: Fields) -> dict[str, Any]:
@@ -39,7 +38,7 @@ def check(values: Any, fields: Fields, path: str) -> dict[str, Any]:
   """Checks an object; returns it without its nulls, which count as missing."""
   if isinstance(values, dict):
     values = {name: v for name, v in values.items() if v is not None}
-  return json_shapes.check(values, fields, path, _ADVICE)
+  return json_text.check(values, fields, path, _ADVICE)
 
 
 def wrong(path: str, must: str, found: Any) -> errors.UserError:

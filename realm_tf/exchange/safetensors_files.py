@@ -13,12 +13,12 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.exchange import json_files
 from realm_tf.model import weights
-from realm_tf.run import json_shapes
 
 _FILE = 'model.safetensors'
-_INDEX = {'weight_map': json_shapes.map_of(json_shapes.TEXT)}
+_INDEX = {'weight_map': json_text.map_of(json_text.TEXT)}
 _DTYPES = ('F64', 'F32', 'F16', 'BF16')
 
 

@@ -13,10 +13,10 @@ import uuid
 import numpy as np
 import tensorflow as tf
 
+from realm_tf import json_text
 from realm_tf.index import embedding_shards
 from realm_tf.index import storage
-from realm_tf.run import json_shapes
-from realm_tf.run import listed_files
+from realm_tf.run import manifests
 from realm_tf.run import shared_work
 from realm_tf.run import versions
 
@@ -24,8 +24,8 @@ from realm_tf.run import versions
 EmbedRows = Callable[[np.ndarray, Callable[[int], None]], np.ndarray]
 _COMPLETE = 'complete'  # The last task.
 _RESULT = {
-  **json_shapes.fields_of(embedding_shards.Shard),
-  'sha256': json_shapes.SHA256,
+  **json_text.fields_of(embedding_shards.Shard),
+  'sha256': json_text.SHA256,
 }
 
 
@@ -98,7 +98,7 @@ class VersionWork:
               complete(self._shards(), self._unique_name())
               has_completed = True
       if has_completed:
-        listed_files.remove_tree(self._directory)
+        manifests.remove_tree(self._directory)
     except (tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
       # Another worker completed the version and is removing the folder.
       if not versions.is_complete(path):

@@ -11,29 +11,27 @@ from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.config import config_files
 from realm_tf.run import examples as examples_lib
-from realm_tf.run import json_files
-from realm_tf.run import json_shapes
 from realm_tf.run import layout
 from realm_tf.run import metrics_log
 
 _EVALUATION_FILE = 'metrics.json'
 _RISK_FILE = 'risk_coverage.jsonl'
-_RISK = {'coverage': json_shapes.NUMBER, 'risk': json_shapes.NUMBER}
-_SETS = {'sets': json_shapes.optional(json_shapes.map_of(json_shapes.OBJECT))}
-_ROW = json_shapes.object_of(
+_RISK = {'coverage': json_text.NUMBER, 'risk': json_text.NUMBER}
+_SETS = {'sets': json_text.optional(json_text.map_of(json_text.OBJECT))}
+_ROW = json_text.object_of(
   {
-    'system': json_shapes.TEXT,
-    'exact_match': json_shapes.optional(json_shapes.NUMBER),
-    'recall@5': json_shapes.optional(json_shapes.NUMBER),
-    'interval': json_shapes.optional(
-      json_shapes.row_of(json_shapes.NUMBER, json_shapes.NUMBER)
+    'system': json_text.TEXT,
+    'exact_match': json_text.optional(json_text.NUMBER),
+    'recall@5': json_text.optional(json_text.NUMBER),
+    'interval': json_text.optional(
+      json_text.row_of(json_text.NUMBER, json_text.NUMBER)
     ),
   }
 )
 _EVALUATE = 'Run bin.evaluate again.'
 _RESULTS = {
-  'title': json_shapes.optional(json_shapes.TEXT),
-  'tables': json_shapes.list_of(json_shapes.list_of(_ROW)),
+  'title': json_text.optional(json_text.TEXT),
+  'tables': json_text.list_of(json_text.list_of(_ROW)),
 }
 # Metrics of a job -> its name.
 _JOBS = {
@@ -130,8 +128,8 @@ def results(paths: Sequence[str]) -> list[Results]:
   found = []
   for name, path in zip(_names(paths), paths):
     advice = 'Give the --output of bin.results_table as --results.'
-    content = json_files.read_object(path, advice)
-    json_shapes.check(content, _RESULTS, path, advice)
+    content = json_text.read_object(path, advice)
+    json_text.check(content, _RESULTS, path, advice)
     title = content.get('title') or name.removesuffix('.json')
     found.append(Results(title.replace('_', ' '), content['tables']))
   return found
@@ -151,14 +149,14 @@ def _read(name: str, path: str) -> Run:
 
 def _evaluation(name: str, folder: str) -> Evaluation:
   path = os.path.join(folder, _EVALUATION_FILE)
-  metrics = json_files.read_object(path)
-  json_shapes.check(metrics, _SETS, path, _EVALUATE)
+  metrics = json_text.read_object(path)
+  json_text.check(metrics, _SETS, path, _EVALUATE)
   sets = metrics.pop('sets', {})
   path, risk = os.path.join(folder, _RISK_FILE), []
   if tf.io.gfile.exists(path):
     for i, line in enumerate(input_files.read(path).splitlines(), 1):
       row = json_text.parse_object(line, f'{path}:{i}', _EVALUATE)
-      json_shapes.check(row, _RISK, f'{path}:{i}', _EVALUATE)
+      json_text.check(row, _RISK, f'{path}:{i}', _EVALUATE)
       risk.append((row['coverage'], row['risk']))
   return Evaluation(name, config_files.flatten(metrics), sets, risk)
 

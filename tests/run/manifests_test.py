@@ -10,12 +10,12 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
-from realm_tf.run import json_shapes
+from realm_tf import json_text
 from realm_tf.run import manifests
 from realm_tf.run import outputs
 
 _KIND = manifests.Kind(
-  'a corpus', 'bin.make', {'num_blocks': json_shapes.COUNT}, ['table/x.npy']
+  'a corpus', 'bin.make', {'num_blocks': json_text.COUNT}, ['table/x.npy']
 )
 
 
@@ -230,16 +230,14 @@ class BackgroundCheckTest(absltest.TestCase):
     self.manifest = manifests.read(self.directory, manifests.ANY)
     self.enter_context(mock.patch.object(manifests, 'SMALL_BYTES', 2))
 
-  def _start(self, pause=lambda: None):
-    return manifests.check_in_background(self.directory, self.manifest, pause)
+  def _start(self):
+    return manifests.check_in_background(self.directory, self.manifest)
 
   def test_logs_one_line_if_all_files_are_unchanged(self):
-    pause = mock.Mock()
     with self.assertLogs('absl', 'INFO') as logs:
-      self._start(pause).join()
+      self._start().join()
     self.assertLen(logs.records, 1)
     self.assertIn('1 large files', logs.records[0].getMessage())
-    pause.assert_called_once()
 
   def test_names_a_changed_file(self):
     pathlib.Path(self.directory, 'large').write_bytes(b'abd')

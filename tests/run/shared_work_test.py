@@ -2,12 +2,14 @@
 
 import os
 import pathlib
+import subprocess
+import sys
 from unittest import mock
 
 from absl.testing import absltest
 
 from realm_tf import errors
-from realm_tf.run import json_files
+from realm_tf import json_text
 from realm_tf.run import shared_work
 
 _TASKS = ('a', 'b', 'c')
@@ -18,7 +20,7 @@ class SharedWorkTest(absltest.TestCase):
     super().setUp()
     self.directory = os.path.join(self.create_tempdir().full_path, 'work')
     self.now = 1000.0
-    self.runs_here = {}  # Worker's name -> whether it runs.
+    self.ended = set()  # Names of workers.
 
   def _take(self, work, tasks):
     """Takes a task and never releases it, as a killed process."""
@@ -27,10 +29,10 @@ class SharedWorkTest(absltest.TestCase):
   def _work(self, name):
     return shared_work.SharedWork(
       self.directory,
-      shared_work.Worker(name, 'here', '1 2'),
+      shared_work.Worker(name, 'here', 1),
       takeover_secs=60.0,
       clock=lambda: self.now,
-      is_running=lambda worker: self.runs_here.get(worker.name),
+      has_ended=lambda worker: worker.name in self.ended,
     )
 
   def test_one_worker_does_all_tasks_in_its_order(self):
@@ -63,9 +65,8 @@ class SharedWorkTest(absltest.TestCase):
 
   def test_an_ended_process_on_this_machine_is_dead_at_once(self):
     self._take(self._work('x'), ['a'])
-    self.runs_here['x'] = True
     self.assertIsNone(self._take(self._work('y'), ['a']))
-    self.runs_here['x'] = False
+    self.ended.add('x')
     self.assertEqual(self._take(self._work('y'), ['a']), 'a')
 
   def test_a_worker_elsewhere_is_dead_after_a_long_silence(self):
@@ -111,17 +112,16 @@ class SharedWorkTest(absltest.TestCase):
         # Claims between the other worker's write and read.
         self._take(late, ['a'])
 
-    real_write = json_files.write
+    real_write = json_text.write
     names = mock.patch.object(
       shared_work.SharedWork, '_names', return_value=set()
     )
-    with names, mock.patch.object(json_files, 'write', side_effect=write):
+    with names, mock.patch.object(json_text, 'write', side_effect=write):
       self.assertIsNone(self._take(self._work('x'), ['a']))
     self.assertEqual(self._take(late, ['a']), 'a')
 
   def test_an_error_releases_the_task_at_once(self):
     failing, other = self._work('x'), self._work('y')
-    self.runs_here['x'] = True
     with self.assertRaisesRegex(OSError, 'full'), failing.claim(['a']):
       self.assertIsNone(self._take(other, ['a']))
       raise OSError('The disk is full.')
@@ -130,10 +130,9 @@ class SharedWorkTest(absltest.TestCase):
   def test_a_task_taken_over_by_another_is_not_released(self):
     late, other = self._work('x'), self._work('y')
     with self.assertRaises(OSError), late.claim(['a']):
-      self.runs_here['x'] = False
+      self.ended.add('x')
       self._take(other, ['a'])
       raise OSError
-    self.runs_here['y'] = True
     self.assertIsNone(self._take(self._work('z'), ['a']))
 
   def test_the_first_result_counts(self):
@@ -152,16 +151,45 @@ class SharedWorkTest(absltest.TestCase):
 
   def test_beats_only_while_the_body_runs(self):
     work = shared_work.SharedWork(
-      self.directory, shared_work.Worker('x', '', ''), takeover_secs=0.006
+      self.directory, shared_work.Worker('x', '', 0), takeover_secs=0.006
     )
     beat_file = os.path.join(self.directory, 'x.beat')
     with work.beating():
-      first = json_files.read(beat_file)
-      while json_files.read(beat_file) <= first + 2:  # Hangs without beats.
+      first = json_text.read(beat_file)
+      while json_text.read(beat_file) <= first + 2:  # Hangs without beats.
         pass
-    last = json_files.read(beat_file)
+    last = json_text.read(beat_file)
     work.beat()
-    self.assertEqual(json_files.read(beat_file), last + 1)
+    self.assertEqual(json_text.read(beat_file), last + 1)
+
+  def test_a_process_has_one_unique_name(self):
+    worker = shared_work.this_worker()
+    self.assertEqual(shared_work.this_worker(), worker)
+    self.assertNotIn('/', worker.name)
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if not child:
+      os.write(write_end, shared_work.this_worker().name.encode())
+      os._exit(0)
+    os.waitpid(child, 0)
+    self.assertNotEqual(os.read(read_end, 1000).decode(), worker.name)
+
+  def test_tells_whether_a_process_here_has_ended(self):
+    machine = shared_work.this_worker().machine
+    self.assertTrue(machine)  # Without it, nothing is known.
+    with subprocess.Popen(
+      [sys.executable, '-c', 'input()'], stdin=subprocess.PIPE
+    ) as process:
+      worker = shared_work.Worker('x', machine, process.pid)
+      self.assertFalse(shared_work.has_ended(worker))
+      process.kill()
+      # A zombie: the system still lists the process.
+      os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+      self.assertTrue(shared_work.has_ended(worker))
+    self.assertTrue(shared_work.has_ended(worker))
+    for elsewhere in ('', 'elsewhere'):
+      worker = shared_work.Worker('x', elsewhere, process.pid)
+      self.assertFalse(shared_work.has_ended(worker))
 
 
 if __name__ == '__main__':
