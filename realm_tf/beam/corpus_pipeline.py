@@ -63,7 +63,7 @@ class _Cut(beam.DoFn):
     self._arguments, self._reading = cutter, reading
 
   def setup(self) -> None:
-    self._cut = corpus_files.Cutter(*self._arguments)
+    self._cut = corpus_files.cutter(*self._arguments)
 
   def process(self, element: tuple[str, list[sources.Article]]) -> None:
     name, articles = element

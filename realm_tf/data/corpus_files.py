@@ -7,7 +7,7 @@ table/          blocks, memory-mapped (data/block_table.py)
 links/          links between articles, optional (data/link_graph.py)
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import itertools
 import os
 from typing import Any, Optional
@@ -45,7 +45,7 @@ def cut(
     num_workers: Number of processes; 1 cuts in this process.
   """
   return parallel.ordered_map(
-    Cutter,
+    cutter,
     (tokenizer, max_block_wordpieces),
     blocks_lib.batches(articles)
     if max_block_wordpieces
@@ -54,24 +54,13 @@ def cut(
   )
 
 
-class Cutter:
-  """Cuts batches of articles; one in each worker process of `cut`."""
-
-  def __init__(
-    self,
-    tokenizer: wordpiece.WordpieceTokenizer,
-    max_block_wordpieces: Optional[int],
-  ):
-    self._tokenizer = tokenizer
-    self._max_block_wordpieces = max_block_wordpieces
-
-  def __call__(
-    self, articles: Sequence[sources.Article]
-  ) -> block_table.EncodedBlocks:
-    blocks = blocks_lib.cut_batch(
-      articles, self._tokenizer, self._max_block_wordpieces
-    )
-    return block_table.encode(list(blocks))
+def cutter(
+  tokenizer: wordpiece.WordpieceTokenizer, max_block_wordpieces: Optional[int]
+) -> Callable[[Sequence[sources.Article]], block_table.EncodedBlocks]:
+  """Returns a function that cuts a batch; one in each worker of `cut`."""
+  return lambda articles: block_table.encode(
+    list(blocks_lib.cut_batch(articles, tokenizer, max_block_wordpieces))
+  )
 
 
 def without_duplicates(

@@ -69,15 +69,13 @@ class EncodedQueries(NamedTuple):
   spans: columns.Rows
   texts: columns.Rows
 
-  def decode(self) -> Iterator[Query]:
-    for own_block, ids, spans, text in zip(
-      self.own_blocks.tolist(),
-      self.ids.arrays(),
-      self.spans.arrays(),
-      self.texts.texts(),
-      strict=True,
-    ):
-      yield Query(ids, spans.reshape(-1, 2), own_block, text)
+  def query(self, i: int) -> Query:
+    return Query(
+      self.ids.row(i),
+      self.spans.row(i).reshape(-1, 2),
+      int(self.own_blocks[i]),
+      self.texts.text(i),
+    )
 
 
 def encode(queries: Sequence[Query]) -> EncodedQueries:
@@ -109,13 +107,14 @@ class QueryTable:
       npy_files.within(null_block.ID, npy_files.INT32_MAX),
       f'have ids of blocks, or {null_block.ID}',
     )
-    self.own_blocks = np.asarray(own_blocks)
-    open_rows, most = columns.Rows.open, npy_files.INT32_MAX
-    number = self.num_queries
-    self._ids = open_rows(queries_dir, 'ids', np.int32, number, most)
-    self._spans = open_rows(queries_dir, 'spans', np.int32, number, most)
-    self._texts = open_rows(queries_dir, 'texts', np.uint8, number)
-    for start, stop in npy_files.pieces(number):
+    rows = {
+      name: columns.Rows.open(queries_dir, name, dtype, self.num_queries)
+      for name, dtype in ROWS.items()
+    }
+    self._queries = EncodedQueries(np.asarray(own_blocks), **rows)
+    for name in ('ids', 'spans'):
+      rows[name].check_below(npy_files.INT32_MAX)
+    for start, stop in npy_files.pieces(self.num_queries):
       self._check_spans(start, stop)
 
   @classmethod
@@ -125,6 +124,13 @@ class QueryTable:
     manifests.check(queries_dir, manifest, verify)
     return cls(queries_dir, manifest)
 
+  @property
+  def own_blocks(self) -> np.ndarray:
+    return self._queries.own_blocks
+
+  def query(self, i: int) -> Query:
+    return self._queries.query(i)
+
   def fit_corpus(self, table: block_table.BlockTable) -> None:
     """Maps `own_blocks` to any corpus, by content.
 
@@ -132,7 +138,7 @@ class QueryTable:
       UserError: It has another vocabulary, or none of the own blocks.
     """
     self._check('vocabulary_sha256', table)
-    self._ids.check_below(table.vocab_size)
+    self._queries.ids.check_below(table.vocab_size)
     key = 'corpus_fingerprint'
     has_own = self.own_blocks != null_block.ID
     if not has_own.any() or self.manifest[key] == table.manifest[key]:
@@ -144,8 +150,9 @@ class QueryTable:
         )
       return
     found = block_table.find_hashes(self._open('own_hashes'), table.hashes)
-    self.own_blocks = np.where(has_own, found, null_block.ID)
-    is_found = self.own_blocks[has_own] != null_block.ID
+    own_blocks = np.where(has_own, found, null_block.ID)
+    self._queries = self._queries._replace(own_blocks=own_blocks)
+    is_found = own_blocks[has_own] != null_block.ID
     if not is_found.any():
       self._check(key, table)
     if not is_found.all():
@@ -159,9 +166,9 @@ class QueryTable:
 
   def _check_spans(self, start: int, stop: int) -> None:
     """Raises UserError if a span of these queries is outside its query."""
-    spans = self._spans.slice(start, stop)
+    spans = self._queries.spans.slice(start, stop)
     sizes = spans.lengths()
-    ends = np.repeat(self._ids.slice(start, stop).lengths(), sizes // 2)
+    ends = np.repeat(self._queries.ids.slice(start, stop).lengths(), sizes // 2)
     pairs = spans.values[: 2 * len(ends)].reshape(-1, 2)
     are_spans = (pairs[:, 0] < pairs[:, 1]) & (pairs[:, 1] <= ends)
     if (sizes % 2).any() or not are_spans.all():
@@ -183,14 +190,6 @@ class QueryTable:
         f'{table.manifest[key][:12]}. Run bin.make_queries with this '
         '--corpus_dir.'
       )
-
-  def query(self, i: int) -> Query:
-    return Query(
-      self._ids.row(i),
-      self._spans.row(i).reshape(-1, 2),
-      int(self.own_blocks[i]),
-      self._texts.text(i),
-    )
 
 
 _MAX_SPAN = 10  # Wordpieces; the paper masks at most 10 in a query.

@@ -89,14 +89,14 @@ class VersionWork:
         while not versions.is_complete(path):
           if job.ends_overtaken and versions.newest(root, above=step):
             return False
-          with self._tasks.claim(self._next_tasks()) as task:
-            if task is None:
-              job.wait()
-            elif task != _COMPLETE:
-              self._embed(task, embed_rows)
-            else:
-              complete(self._shards(), self._unique_name())
-              has_completed = True
+          task = self._tasks.claim(self._next_tasks())
+          if task is None:
+            job.wait()
+          elif task != _COMPLETE:
+            self._embed(task, embed_rows)
+          else:
+            complete(self._shards(), self._unique_name())
+            has_completed = True
       if has_completed:
         manifests.remove_tree(self._directory)
     except (tf.errors.NotFoundError, tf.errors.FailedPreconditionError):

@@ -72,8 +72,8 @@ def values(path: str, metric: str) -> dict[int, float]:
 def read(path: str) -> list[Row]:
   """Returns the rows, by an increasing int 'step'.
 
-  An incomplete last line is skipped: the file may be growing. If a resumed run
-  logged a step twice, the later row counts.
+  An incomplete last line is skipped: the file may be growing. A resumed run
+  begins with `cut`.
 
   Raises:
     UserError: There is no file or no row, or a line is damaged.
@@ -115,8 +115,6 @@ def _rows(path: str) -> list[Row]:
       if number == len(lines) and not line.endswith(b'\n'):
         break
       raise
-    while rows and rows[-1][STEP] >= row[STEP]:
-      rows.pop()
     rows.append(row)
   return rows
 

@@ -96,33 +96,22 @@ class SharedWork:
     self._seen: dict[str, tuple[Any, float]] = {}
     tf.io.gfile.makedirs(directory)
 
-  @contextlib.contextmanager
-  def claim(self, tasks: Iterable[str]) -> Iterator[Optional[str]]:
-    """Yields the first task that is neither done nor claimed, or None.
+  def claim(self, tasks: Iterable[str]) -> Optional[str]:
+    """Claims the first task that is neither done nor claimed, or none.
 
-    An error in the body releases the task. Other workers also take over the
-    tasks of dead workers.
+    Tasks of dead workers count as not claimed.
     """
     names = self._names()
-    task = next((task for task in tasks if self._takes(task, names)), None)
-    try:
-      yield task
-    except BaseException:
-      if task is not None:
-        with contextlib.suppress(OSError, tf.errors.OpError):
-          if self._claimant(task) == self._worker:  # Not taken over.
-            tf.io.gfile.remove(self._path(f'{task}.claim'))
-      raise
-
-  def _takes(self, task: str, names: set[str]) -> bool:
-    """Claims a task unless another worker has it; returns whether it did."""
-    if f'{task}.done' in names:
-      return False
-    if f'{task}.claim' in names and self._is_being_done(task):
-      return False
-    path = self._path(f'{task}.claim')
-    json_text.write(path, msgspec.to_builtins(self._worker))
-    return self._claimant(task) == self._worker  # The last claim wins.
+    for task in tasks:
+      claim = f'{task}.claim'
+      if f'{task}.done' in names:
+        continue
+      if claim in names and self._is_being_done(task):
+        continue
+      json_text.write(self._path(claim), msgspec.to_builtins(self._worker))
+      if self._claimant(task) == self._worker:  # The last claim wins.
+        return task
+    return None
 
   def finish(self, task: str, result: dict[str, Any]) -> bool:
     """Marks `task` as done; returns False if another worker was first."""

@@ -40,9 +40,9 @@ class BatchFilesTest(absltest.TestCase):
           self.assertEqual(got_array.dtype, want_array.dtype)
 
   def test_queries_are_decoded(self):
-    for got, want in zip(
-      query_table.encode(_QUERIES).decode(), _QUERIES, strict=True
-    ):
+    encoded = query_table.encode(_QUERIES)
+    for i, want in enumerate(_QUERIES):
+      got = encoded.query(i)
       np.testing.assert_array_equal(got.ids, want.ids)
       np.testing.assert_array_equal(got.spans, want.spans)
       self.assertEqual(got[2:], want[2:])

@@ -7,6 +7,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import msgspec
 import numpy as np
 import tensorflow as tf
 
@@ -61,7 +62,7 @@ class VersionWorkTest(parameterized.TestCase):
       versions.seal(self.version.path, 500, {}, {})
 
     job.setdefault('wait', lambda: self.fail('Nothing to wait for.'))
-    worker = shared_work.this_worker()._replace(name=name)
+    worker = msgspec.structs.replace(shared_work.this_worker(), name=name)
     with mock.patch.object(shared_work, 'this_worker', return_value=worker):
       work = version_work.VersionWork(
         self.version, _PLAN, version_work.Job(**job)

@@ -22,10 +22,6 @@ class SharedWorkTest(absltest.TestCase):
     self.now = 1000.0
     self.ended = set()  # Names of workers.
 
-  def _take(self, work, tasks):
-    """Takes a task and never releases it, as a killed process."""
-    return self.enter_context(work.claim(tasks))
-
   def _work(self, name):
     return shared_work.SharedWork(
       self.directory,
@@ -38,70 +34,70 @@ class SharedWorkTest(absltest.TestCase):
   def test_one_worker_does_all_tasks_in_its_order(self):
     work = self._work('x')
     for i, task in enumerate('cab'):
-      self.assertEqual(self._take(work, 'cab'), task)
+      self.assertEqual(work.claim('cab'), task)
       self.assertEqual(work.num_done(_TASKS), i)
       self.assertTrue(work.finish(task, {'made': task}))
-    self.assertIsNone(self._take(work, 'cab'))
+    self.assertIsNone(work.claim('cab'))
     self.assertEqual(
       work.results(_TASKS, {}), [{'made': 'a'}, {'made': 'b'}, {'made': 'c'}]
     )
 
   def test_no_task_is_given_to_two_workers(self):
     first, second = self._work('x'), self._work('y')
-    self.assertEqual(self._take(first, _TASKS), 'a')
-    self.assertEqual(self._take(second, _TASKS), 'b')
+    self.assertEqual(first.claim(_TASKS), 'a')
+    self.assertEqual(second.claim(_TASKS), 'b')
     first.finish('a', {})
-    self.assertEqual(self._take(second, ['a', 'b']), 'b')  # 'y' gets 'b' again.
-    self.assertEqual(self._take(first, _TASKS), 'c')
-    self.assertIsNone(self._take(self._work('z'), _TASKS))
+    self.assertEqual(second.claim(['a', 'b']), 'b')  # 'y' gets 'b' again.
+    self.assertEqual(first.claim(_TASKS), 'c')
+    self.assertIsNone(self._work('z').claim(_TASKS))
 
   def test_done_tasks_stay_done_after_a_restart(self):
     work = self._work('x')
     for task in _TASKS[:2]:
-      self._take(work, _TASKS)
+      work.claim(_TASKS)
       work.finish(task, {})
     self.assertEqual(self._work('again').num_done(_TASKS), 2)
-    self.assertEqual(self._take(self._work('again'), _TASKS), 'c')
+    self.assertEqual(self._work('again').claim(_TASKS), 'c')
 
   def test_an_ended_process_on_this_machine_is_dead_at_once(self):
-    self._take(self._work('x'), ['a'])
-    self.assertIsNone(self._take(self._work('y'), ['a']))
+    self._work('x').claim(['a'])
+    self.assertIsNone(self._work('y').claim(['a']))
     self.ended.add('x')
-    self.assertEqual(self._take(self._work('y'), ['a']), 'a')
+    self.assertEqual(self._work('y').claim(['a']), 'a')
 
   def test_a_worker_elsewhere_is_dead_after_a_long_silence(self):
     other, observer = self._work('x'), self._work('y')
-    self._take(other, ['a'])
+    other.claim(['a'])
     for _ in range(3):  # Slow beats count too.
       other.beat()
-      self.assertIsNone(self._take(observer, ['a']))
+      self.assertIsNone(observer.claim(['a']))
       self.now += 100.0
     other.beat()
-    self.assertIsNone(self._take(observer, ['a']))  # A new beat.
+    self.assertIsNone(observer.claim(['a']))  # A new beat.
     self.now += 60.0
-    self.assertIsNone(self._take(observer, ['a']))
+    self.assertIsNone(observer.claim(['a']))
     self.now += 0.1
-    self.assertEqual(self._take(observer, ['a']), 'a')
+    self.assertEqual(observer.claim(['a']), 'a')
 
   def test_a_worker_without_a_beat_is_dead_after_the_same_time(self):
-    self._take(self._work('x'), ['a'])
+    self._work('x').claim(['a'])
     observer = self._work('y')
-    self.assertIsNone(self._take(observer, ['a']))
+    self.assertIsNone(observer.claim(['a']))
     self.now += 60.1
-    self.assertEqual(self._take(observer, ['a']), 'a')
+    self.assertEqual(observer.claim(['a']), 'a')
 
   def test_a_clock_set_back_makes_no_worker_dead(self):
     other, observer = self._work('x'), self._work('y')
-    self._take(other, ['a'])
-    self._take(observer, ['a'])
+    other.claim(['a'])
+    observer.claim(['a'])
     self.now -= 10_000.0
     other.beat()
-    self.assertIsNone(self._take(observer, ['a']))
+    self.assertIsNone(observer.claim(['a']))
 
   def test_an_unreadable_claim_is_ignored(self):
     work = self._work('x')
     pathlib.Path(self.directory, 'a.claim').write_text('{"na')
-    self.assertEqual(self._take(work, ['a']), 'a')
+    self.assertEqual(work.claim(['a']), 'a')
 
   def test_the_last_of_two_simultaneous_claims_counts(self):
     late = self._work('y')
@@ -110,30 +106,15 @@ class SharedWorkTest(absltest.TestCase):
       real_write(path, value)
       if value['name'] == 'x':
         # Claims between the other worker's write and read.
-        self._take(late, ['a'])
+        late.claim(['a'])
 
     real_write = json_text.write
     names = mock.patch.object(
       shared_work.SharedWork, '_names', return_value=set()
     )
     with names, mock.patch.object(json_text, 'write', side_effect=write):
-      self.assertIsNone(self._take(self._work('x'), ['a']))
-    self.assertEqual(self._take(late, ['a']), 'a')
-
-  def test_an_error_releases_the_task_at_once(self):
-    failing, other = self._work('x'), self._work('y')
-    with self.assertRaisesRegex(OSError, 'full'), failing.claim(['a']):
-      self.assertIsNone(self._take(other, ['a']))
-      raise OSError('The disk is full.')
-    self.assertEqual(self._take(other, ['a']), 'a')
-
-  def test_a_task_taken_over_by_another_is_not_released(self):
-    late, other = self._work('x'), self._work('y')
-    with self.assertRaises(OSError), late.claim(['a']):
-      self.ended.add('x')
-      self._take(other, ['a'])
-      raise OSError
-    self.assertIsNone(self._take(self._work('z'), ['a']))
+      self.assertIsNone(self._work('x').claim(['a']))
+    self.assertEqual(late.claim(['a']), 'a')
 
   def test_the_first_result_counts(self):
     first, second = self._work('x'), self._work('y')
