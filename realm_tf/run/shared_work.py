@@ -162,8 +162,10 @@ class SharedWork:
 
   def _is_being_done(self, task: str) -> bool:
     claimant = self._claimant(task)
-    if claimant in (None, self._worker) or self._has_ended(claimant):
+    if claimant is None or claimant == self._worker:
       return False  # An unreadable claim, or this worker's own.
+    if self._has_ended(claimant):
+      return False
     beat = json_text.read(self._path(f'{claimant.name}.beat'))
     now = self._clock()
     last, since = self._seen.get(claimant.name, (None, now))

@@ -173,5 +173,6 @@ def read_in_use(run_dir: str) -> list[int]:
   for process in itertools.count():
     path = layout.index_in_use_file(run_dir, process)
     if not tf.io.gfile.exists(path):
-      return sorted(in_use)
+      break
     in_use.update((json_text.read(path, _IN_USE) or {}).get('steps', []))
+  return sorted(in_use)
