@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 import io
 import os
-from typing import Any, Optional
+from typing import Any, BinaryIO, Optional
 
 import numpy as np
 
@@ -94,3 +94,16 @@ def pieces(length: int, overlap: int = 0) -> Iterator[tuple[int, int]]:
   size = _CHECKED_VALUES // _NUM_PIECES
   for start in np.linspace(0, length - size, _NUM_PIECES, dtype=np.int64):
     yield int(start), int(start) + size + overlap
+
+
+def read_header(file: BinaryIO) -> tuple[np.dtype, tuple[int, ...], int]:
+  """Returns type and shape of an array, and where its values begin.
+
+  ValueError if the header is damaged.
+  """
+  try:
+    np.lib.format.read_magic(file)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+  except Exception as error:  # NumPy's parser raises many kinds of errors.
+    raise ValueError(f'a damaged header, {str(error)[:80]!r}') from error
+  return dtype, shape, file.tell()

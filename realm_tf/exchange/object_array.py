@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import pickletools
 from typing import Any, BinaryIO
 
-import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf import input_files
+from realm_tf.data import npy_files
 
 _TEXTS = ('SHORT_BINBYTES', 'BINBYTES', 'BINBYTES8')
 _NOTES = ('MEMOIZE', 'BINPUT', 'LONG_BINPUT')
@@ -70,11 +70,7 @@ def read_texts(path: str) -> Iterator[bytes]:
 
 
 def _read_shape(file: BinaryIO, size: int) -> tuple[int, ...]:
-  try:
-    np.lib.format.read_magic(file)
-    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-  except Exception as error:  # NumPy's parser raises many kinds of errors.
-    raise _Refused(f'a damaged header, {str(error)[:80]!r}') from error
+  dtype, shape, _ = npy_files.read_header(file)
   # The shortest text is a repetition of 2 bytes.
   if dtype.kind != 'O' or len(shape) != 1 or 2 * shape[0] > size:
     raise _Refused(f'shape {shape} and type {dtype.str} in {size} bytes')
