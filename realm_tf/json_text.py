@@ -174,7 +174,7 @@ def fields_of(record: type[Any]) -> dict[str, Shape]:
 def check(
   value: Any, fields: Mapping[str, Shape], where: str, advice: str
 ) -> dict[str, Any]:
-  """Returns `value` if it is an object that has `fields`; see `convert`."""
+  """Returns `value` if it is an object that has `fields`."""
   convert(value, _object_of(tuple(fields.items())), where, advice)
   return value
 

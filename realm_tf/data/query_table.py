@@ -226,17 +226,15 @@ def write(
       num_queries += len(batch)
       encoded = encode(batch)
       own = encoded.own_blocks
-      hashes = table.hashes[np.maximum(own, 0)]
-      writers['own_hashes'].extend(np.where(own == null_block.ID, 0, hashes))
-      for name, column in encoded._asdict().items():
+      hashes = np.where(own < 0, 0, table.hashes[np.maximum(own, 0)])
+      for name, column in [('own_hashes', hashes), *encoded._asdict().items()]:
         writers[name].extend(column)
     for writer in writers.values():
       writer.close()
     if not num_queries:
       raise errors.UserError(
         'Pre-training must have at least one query. Found no span to mask in '
-        f'the input ({dropped}). Check --input, or use '
-        '--tagger=rules+terms.'
+        f'the input ({dropped}). Check --input, or use --tagger=rules+terms.'
       )
     manifest.update(
       schema_version=SCHEMA_VERSION,
