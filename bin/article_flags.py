@@ -19,7 +19,7 @@ import tqdm
 from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
-from realm_tf.data import corpus_update
+from realm_tf.data import corpus_files
 from realm_tf.run import outputs
 
 TAGGED = 'tagged'  # A format: sentences that name their spans.
@@ -85,7 +85,7 @@ def new_counts() -> counts_lib.Counts:
 def read(
   what: str,
   counts: Optional[counts_lib.Counts] = None,
-  update: Optional[corpus_update.CorpusUpdate] = None,
+  update: Optional[corpus_files.CorpusUpdate] = None,
 ) -> Iterable[sources.Article]:
   """Returns the articles of --input, with `what` as caption of a progress bar.
 

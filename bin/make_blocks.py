@@ -25,8 +25,7 @@ from realm_tf import errors
 from realm_tf.config import names
 from realm_tf.corpus import records
 from realm_tf.data import corpus_files
-from realm_tf.data import corpus_links
-from realm_tf.data import corpus_update
+from realm_tf.data import link_graph
 from realm_tf.text import vocabulary
 from realm_tf.text import wordpiece
 
@@ -99,7 +98,7 @@ def _cut(tokenizer, length, counts, links, update=None):
   articles = article_flags.read('Cutting', counts, update=update)
   if links:
     articles = links.noting(articles)
-    counts.on_redirect = links.named.add_redirect
+    counts.on_redirect = links.add_redirect
   return corpus_files.cut(
     articles, tokenizer, length, article_flags.NUM_WORKERS.value
   )
@@ -107,14 +106,14 @@ def _cut(tokenizer, length, counts, links, update=None):
 
 def _write(output, source, counts) -> dict[str, Any]:
   if _APPEND.value:
-    update = corpus_update.CorpusUpdate(_APPEND.value, _REMOVE.value)
+    update = corpus_files.CorpusUpdate(_APPEND.value, _REMOVE.value)
     length = update.manifest['max_block_wordpieces']
     batches = _cut(update.tokenizer, length, counts, update.links, update)
     return update.write(batches, output, source=source, counts=counts)
   length, tokenizer = _MAX_BLOCK_WORDPIECES.value, _tokenizer()
   links = None
   if _LINKS.value != 'none':
-    links = corpus_links.CorpusLinks(_LINKS.value)
+    links = link_graph.CorpusLinks(_LINKS.value)
   batches = _cut(tokenizer, length, counts, links)
   return corpus_files.write(
     corpus_files.without_duplicates(batches, counts),

@@ -19,13 +19,13 @@ from . import question_flags
 
 from absl import flags
 
+from realm_tf import json_text
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import terms
 from realm_tf.data import surveying
 from realm_tf.model import realm_model
 from realm_tf.model import speed
-from realm_tf.run import json_files
 from realm_tf.training import taggers
 
 flags.mark_flag_as_required('input')
@@ -69,7 +69,7 @@ def main(_):
   for name, side in (('train', trained), ('held_out', held_out)):
     path = os.path.join(output_dir, f'{name}_questions.jsonl')
     questions_lib.write_questions(side, path)
-  json_files.write(os.path.join(output_dir, 'survey.json'), result)
+  json_text.write(os.path.join(output_dir, 'survey.json'), result)
   print(f'{json.dumps(result)}{counts.summary()}')
 
 

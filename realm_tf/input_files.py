@@ -4,6 +4,7 @@ Opening a FIFO, or reading a device, might never end. Code that opens files
 itself calls `check` or `kind` first.
 """
 
+from collections.abc import Callable
 import glob
 import os
 import re
@@ -63,27 +64,20 @@ def check(path: str) -> None:
 def read(path: str) -> bytes:
   """Returns the content of a file; UserError if it cannot be read."""
   check(path)
+  open_file: Callable = open
+  failures: tuple[type[Exception], ...] = OSError, ValueError
+  if '://' in path:
+    import tensorflow as tf  # Takes seconds, so not for local files.
+
+    open_file = tf.io.gfile.GFile
+    failures += (tf.errors.OpError,)
   try:
-    if '://' in path:
-      return _read_url(path)
-    with open(path, 'rb') as file:
+    with open_file(path, 'rb') as file:
       return file.read()
-  except (OSError, ValueError) as error:
+  except failures as error:
     reason = 'no such file'
-    if not isinstance(error, FileNotFoundError):
+    if type(error).__name__ not in ('FileNotFoundError', 'NotFoundError'):
       reason = getattr(error, 'strerror', '') or str(error)
     raise errors.UserError(
       f'{path} must be a readable file. Found: {reason}.'
     ) from error
-
-
-def _read_url(path: str) -> bytes:
-  import tensorflow as tf  # Takes seconds, so not for local files.
-
-  try:
-    with tf.io.gfile.GFile(path, 'rb') as file:
-      return file.read()
-  except tf.errors.NotFoundError as error:
-    raise FileNotFoundError from error
-  except tf.errors.OpError as error:
-    raise OSError(error.message) from error

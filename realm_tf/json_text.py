@@ -1,18 +1,38 @@
-"""Parses all JSON from outside of the process, with errors of one line.
+"""JSON: parses and checks all from outside of the process, and writes files.
 
-Python's parser raises four kinds of exceptions, such as RecursionError, and
-returns strings that cannot be written to a file.
+  FIELDS = {'num_blocks': COUNT, 'files': OBJECT, 'links': optional(OBJECT)}
+  check(read_object(path, advice), FIELDS, path, advice)
+
+Errors have one line. Python's parser raises four kinds of exceptions, such as
+RecursionError, and returns strings that cannot be written to a file. Fields are
+declared as types, which msgspec checks; an object may have others. Processes
+can read a file while another one replaces it.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
+import functools
 import json
+import os
 import re
-from typing import Any
+import sys
+from typing import Annotated, Any, Literal, Optional, get_args, get_origin
+import uuid
+
+import msgspec
+from typing_extensions import NotRequired
+from typing_extensions import TypedDict
+from typing_extensions import get_type_hints
 
 from realm_tf import errors
+from realm_tf import input_files
 
 _DECODER = json.JSONDecoder()
 _SURROGATE = re.compile('[\ud800-\udfff]')
 _UTF16_MARKS = (b'\xff\xfe', b'\xfe\xff')
+Shape = Any  # A type that msgspec knows.
+_MOST = 2**53  # Larger whole numbers are not exact in every JSON parser.
+_SHOWN_CHARACTERS = 60
+_FIELD = re.compile(r'at `\$\.([^`.\[]+)`$')  # The end of msgspec's errors.
 
 
 def parse(text: bytes | str, where: str, advice: str = 'Correct it.') -> Any:
@@ -89,3 +109,170 @@ def _check_surrogates(value: Any) -> None:
       f'half of a surrogate pair, \\u{ord(match.group()):04x}, which is no '
       'character'
     )
+
+
+def count(at_least: int = 0, at_most: int = _MOST) -> Shape:
+  """Returns the type of an integer in these bounds."""
+  return Annotated[int, msgspec.Meta(ge=at_least, le=at_most)]
+
+
+def number(at_least: float, at_most: float) -> Shape:
+  """Returns the type of a number in these bounds."""
+  return Annotated[float, msgspec.Meta(ge=at_least, le=at_most)]
+
+
+COUNT = count()
+WHOLE = count(-_MOST)
+NUMBER = number(-sys.float_info.max, sys.float_info.max)  # Not NaN.
+TEXT = str
+SWITCH = bool
+OBJECT = dict[str, Any]
+SHA256 = Annotated[str, msgspec.Meta(pattern=r'\A[0-9a-f]{64}\Z')]
+
+
+def one_of(*values: str | int | None) -> Shape:
+  """Returns the type of one of `values`."""
+  return Literal[values]
+
+
+def nullable(shape: Shape) -> Shape:
+  """Returns the type of null or a value of `shape`."""
+  return Optional[shape]
+
+
+def optional(shape: Shape) -> Shape:
+  """Returns the type of a field that may be left out."""
+  return NotRequired[shape]
+
+
+def list_of(shape: Shape) -> Shape:
+  """Returns the type of a list of values of `shape`."""
+  return list[shape]
+
+
+def row_of(*shapes: Shape) -> Shape:
+  """Returns the type of a list with a value for each of `shapes`."""
+  return tuple[shapes]  # type: ignore[valid-type]
+
+
+def map_of(shape: Shape) -> Shape:
+  """Returns the type of an object with values of `shape` and any names."""
+  return dict[str, shape]
+
+
+def object_of(fields: Mapping[str, Shape]) -> Shape:
+  """Returns the type of an object that has `fields`; it may have others."""
+  return TypedDict('Object', dict(fields))  # type: ignore[operator]
+
+
+def fields_of(record: type[Any]) -> dict[str, Shape]:
+  """Returns the fields of a NamedTuple whose types are str and int."""
+  shapes = {str: TEXT, int: COUNT}
+  return {name: shapes[kind] for name, kind in get_type_hints(record).items()}
+
+
+def check(
+  value: Any, fields: Mapping[str, Shape], where: str, advice: str
+) -> dict[str, Any]:
+  """Returns `value` if it is an object that has `fields`."""
+  convert(value, _object_of(tuple(fields.items())), where, advice)
+  return value
+
+
+def convert(value: Any, shape: Shape, where: str, advice: str) -> Any:
+  """Returns `value` as the type of an object.
+
+  Args:
+    where: File, or file and line, for the error.
+    advice: Last sentence of the error.
+
+  Raises:
+    UserError: Names the path of the first field that is missing or wrong.
+  """
+  try:
+    return msgspec.convert(value, shape)
+  except (msgspec.ValidationError, RecursionError) as error:
+    found = str(error)
+    if match := _FIELD.search(found):
+      found += f', which is {shown(value[match[1]])}'
+      field = get_type_hints(shape)[match[1]]
+      if get_origin(field) is Literal:
+        found += f' and must be one of {", ".join(map(str, get_args(field)))}'
+    raise errors.UserError(
+      f'{where} must have the right fields. Found: {found}. {advice}'
+    ) from error
+
+
+def holds(value: Any, shape: Shape) -> bool:
+  """Returns whether a value has the type."""
+  try:
+    convert(value, shape, '', '')
+  except errors.UserError:
+    return False
+  return True
+
+
+@functools.cache
+def _object_of(fields: tuple[tuple[str, Shape], ...]) -> Shape:
+  # msgspec compiles each type once, in some 0.1 ms.
+  return object_of(dict(fields))
+
+
+def shown(value: Any) -> str:
+  """Returns a short description of a value for an error."""
+  if isinstance(value, (dict, list)):
+    kind = 'an object' if isinstance(value, dict) else 'a list'
+    return f'{kind} of {len(value)}'
+  text = repr(value)
+  if len(text) > _SHOWN_CHARACTERS:
+    text = f'{text[:_SHOWN_CHARACTERS]}...'
+  return text
+
+
+def write(path: str, value: Any) -> None:
+  """Writes or replaces a file; a reader sees all of the old or the new one.
+
+  The file is written under another name and renamed, because POSIX shows
+  half-written files. On an object store the rename is a cheap copy.
+  """
+  replace(path, json.dumps(value, indent=1, sort_keys=True).encode())
+
+
+def write_lines(path: str, values: Iterable[Any]) -> None:
+  """Writes or replaces a JSONL file, as `write` does."""
+  text = ''.join(json.dumps(value) + '\n' for value in values)
+  replace(path, text.encode())
+
+
+def replace(path: str, data: bytes) -> None:
+  """Writes or replaces any file, as `write` does."""
+  import tensorflow as tf  # Takes seconds, so not to read.
+
+  folder, name = os.path.split(path)
+  staging = os.path.join(folder, f'.{name}.{uuid.uuid4().hex}')
+  with tf.io.gfile.GFile(staging, 'wb') as file:
+    file.write(data)
+  tf.io.gfile.rename(staging, path, overwrite=True)
+
+
+def read(path: str, shape: Shape = Any) -> Any:
+  """Returns the value of a file; None if missing, no JSON or of another shape.
+
+  The value is converted to `shape`, such as a msgspec.Struct.
+  """
+  try:
+    return convert(parse(input_files.read(path), path), shape, path, '')
+  except errors.UserError:
+    return None
+
+
+def read_object(path: str, advice: str = 'Correct it.') -> dict[str, Any]:
+  """Returns the object of a file; UserError if it is missing or no object."""
+  return parse_object(input_files.read(path), path, advice)
+
+
+def read_lines(path: str, advice: str) -> Iterator[tuple[str, dict[str, Any]]]:
+  """Yields the objects of a JSONL file, each with its place for errors."""
+  for number, line in enumerate(input_files.read(path).splitlines(), 1):
+    where = f'{path}:{number}'
+    yield where, parse_object(line, where, advice)

@@ -15,7 +15,7 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.data import block_table
-from realm_tf.data import corpus_update
+from realm_tf.data import corpus_files
 from realm_tf.data import query_table
 from realm_tf.index import storage
 from tests import whole_directories
@@ -30,7 +30,7 @@ def _open_corpus(directory):
   for read in (table.titles, table.texts):
     list(read(ids))
   table.lengths()
-  update = corpus_update.CorpusUpdate(f'{directory}/corpus', ['first'])
+  update = corpus_files.CorpusUpdate(f'{directory}/corpus', ['first'])
   update.write([], f'{directory}/new', source={}, counts=counts_lib.Counts())
 
 

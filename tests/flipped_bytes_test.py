@@ -10,7 +10,7 @@ from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.data import block_table
-from realm_tf.data import corpus_update
+from realm_tf.data import corpus_files
 from realm_tf.data import query_table
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
@@ -93,7 +93,7 @@ class FlippedBytesTest(parameterized.TestCase):
     (
       'corpus_of_a_corpus',
       'corpus/table/texts.npy',
-      lambda corpus_dir, _: corpus_update.CorpusUpdate(corpus_dir, []),
+      lambda corpus_dir, _: corpus_files.CorpusUpdate(corpus_dir, []),
     ),
     (
       'index_of_parameters',

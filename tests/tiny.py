@@ -14,7 +14,6 @@ from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
 from realm_tf.data import corpus_files
-from realm_tf.data import encoded_blocks
 from realm_tf.data import null_block
 from realm_tf.data import query_table
 from realm_tf.text import wordpiece
@@ -145,7 +144,7 @@ def write_blocks(
 ) -> dict[str, Any]:
   """Returns the manifest of a new corpus."""
   return corpus_files.write(
-    [encoded_blocks.encode(blocks)],
+    [block_table.encode(blocks)],
     corpus_dir,
     tokenizer,
     source={},

@@ -9,9 +9,9 @@ from realm_tf.beam import reading as reading_lib
 from realm_tf.corpus import blocks
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
+from realm_tf.data import block_table
 from realm_tf.data import columns
 from realm_tf.data import corpus_files
-from realm_tf.data import encoded_blocks
 from realm_tf.text import wordpiece
 
 
@@ -19,7 +19,7 @@ def build(
   reading: reading_lib.Reading,
   cutter: tuple[wordpiece.WordpieceTokenizer, int],
   counts: counts_lib.Counts,
-) -> Iterator[encoded_blocks.EncodedBlocks]:
+) -> Iterator[block_table.EncodedBlocks]:
   """Cuts on a Beam runner, with the result of `corpus_building.cut`.
 
   Args:
@@ -29,13 +29,13 @@ def build(
   work = _Cut(cutter, reading)
   with reading_lib.run(reading, blocks.batches, work, counts) as paths:
     yield from with_different_ids(
-      encoded_blocks.EncodedBlocks(**columns.read_file(path)) for path in paths
+      block_table.EncodedBlocks(**columns.read_file(path)) for path in paths
     )
 
 
 def with_different_ids(
-  batches: Iterable[encoded_blocks.EncodedBlocks],
-) -> Iterator[encoded_blocks.EncodedBlocks]:
+  batches: Iterable[block_table.EncodedBlocks],
+) -> Iterator[block_table.EncodedBlocks]:
   """Yields the batches; UserError if articles of two files share an id.
 
   A worker sees only the ids of its own file.
@@ -63,7 +63,7 @@ class _Cut(beam.DoFn):
     self._arguments, self._reading = cutter, reading
 
   def setup(self) -> None:
-    self._cut = corpus_files.Cutter(*self._arguments)
+    self._cut = corpus_files.cutter(*self._arguments)
 
   def process(self, element: tuple[str, list[sources.Article]]) -> None:
     name, articles = element

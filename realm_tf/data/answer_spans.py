@@ -6,7 +6,7 @@ answer neither begins with one nor ends before one.
 """
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Optional
 
 import numpy as np
@@ -47,10 +47,7 @@ def contain(
   is_inner: Optional[np.ndarray] = None,
 ) -> np.ndarray:
   """Returns whether each block of `body_ids` has an answer, bool [N]."""
-  has_answer = np.zeros([len(body_ids)], bool)
-  for answer in answers:
-    has_answer[_occurrences(body_ids, answer, is_inner)[0]] = True
-  return has_answer
+  return find(body_ids, answers, 0, is_inner)[0]
 
 
 def _occurrences(
@@ -72,11 +69,8 @@ def _occurrences(
   return blocks, starts
 
 
-_FIRST_BLOCKS, _MAX_BLOCKS = 256, 8192  # Most searches end early.
-_MAX_WIDTH = 8  # Wordpieces; only the first 8 of an answer are hashed.
-_FACTORS = np.random.default_rng(0).integers(
-  1, 1 << 62, _MAX_WIDTH, np.uint64
-) * np.uint64(2) + np.uint64(1)
+_BLOCKS = 1024  # Compared at once; most searches end with the first.
+_MAX_WIDTH = 8  # Wordpieces of an answer's beginning that are hashed.
 
 
 def is_any_in(
@@ -86,36 +80,19 @@ def is_any_in(
 
   Each answer is its wordpieces, int32 [width].
   """
-  wanted = collections.defaultdict(list)  # By width and hash.
+  by_width = collections.defaultdict(list)
   for answer in answers:
-    start = np.asarray(answer[:_MAX_WIDTH])[None]
-    if start.size:
-      wanted[start.size, int(_hashes(start)[-1][0, 0])].append(answer)
-  first, size = 0, _FIRST_BLOCKS
-  while first < table.num_blocks:
-    ids = np.arange(first, min(first + size, table.num_blocks))
+    if len(answer):
+      by_width[min(len(answer), _MAX_WIDTH)].append(answer)
+  for start in range(0, table.num_blocks, _BLOCKS):
+    ids = np.arange(start, min(start + _BLOCKS, table.num_blocks))
     bodies = table.gather(ids, 1, length)[1]
-    if _is_any_in(bodies, wanted):
-      return True
-    first, size = first + size, min(2 * size, _MAX_BLOCKS)
-  return False
-
-
-def _is_any_in(
-  bodies: np.ndarray, wanted: Mapping[tuple[int, int], list[np.ndarray]]
-) -> bool:
-  for width, hashes in enumerate(_hashes(bodies), 1):
-    known = np.array([h for w, h in wanted if w == width], np.uint64)
-    for value in np.intersect1d(hashes, known):
-      if contain(bodies, wanted[width, int(value)]).any():
+    for width, group in by_width.items():
+      known = np.unique(block_table.hash_runs(bodies, width))
+      own = block_table.hash_runs(
+        np.stack([answer[:width] for answer in group]), width
+      )
+      likely = np.flatnonzero(block_table.find_sorted(own[:, 0], known) >= 0)
+      if contain(bodies, [group[i] for i in likely]).any():
         return True
   return False
-
-
-def _hashes(ids: np.ndarray) -> list[np.ndarray]:
-  """Returns hashes of 1, 2, ... wordpieces, uint64 [N, L], [N, L - 1], ..."""
-  ids, result = ids.astype(np.uint64), []
-  for width in range(1, min(_MAX_WIDTH, ids.shape[1]) + 1):
-    part = ids[:, width - 1 :] * _FACTORS[width - 1]
-    result.append(part + result[-1][:, :-1] if result else part)
-  return result

@@ -7,47 +7,128 @@ share one stored title and article id.
 import collections
 from collections.abc import Sequence
 import functools
+import hashlib
+import itertools
 import os
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
 from realm_tf import input_files
+from realm_tf import json_text
+from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.data import columns
-from realm_tf.data import encoded_blocks
 from realm_tf.data import npy_files
 from realm_tf.data import null_block
-from realm_tf.run import json_shapes
 from realm_tf.run import layout
 from realm_tf.run import manifests
 
+
+def text_hash(text: str) -> int:
+  """Returns 64 bits, the same in every process."""
+  data = text.encode('utf-8', 'replace')
+  return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), 'big')
+
+
+# Columns of a corpus -> type of their values.
+ARTICLE_COLUMNS = {
+  'article_ids': np.uint8,
+  'titles': np.uint8,
+  'title_ids': np.int32,
+}
+BLOCK_COLUMNS = {
+  'texts': np.uint8,
+  'body_ids': np.int32,
+  'sentence_ends': np.int32,
+}
+
+
+class EncodedBlocks(NamedTuple):
+  """N blocks of A articles, in order.
+
+  Attributes:
+    hashes: Hash of title and body, uint64 [N]: equal for exact duplicates.
+    article_rows: Article of each block, int32 [N], ascending from 0 to A - 1.
+    title_ids: Wordpieces of the A titles.
+    texts: N bodies.
+    body_ids: Wordpieces of the N bodies.
+    sentence_ends: Where each sentence of the N bodies ends, in wordpieces.
+  """
+
+  hashes: np.ndarray
+  article_rows: np.ndarray
+  article_ids: columns.Rows
+  titles: columns.Rows
+  title_ids: columns.Rows
+  texts: columns.Rows
+  body_ids: columns.Rows
+  sentence_ends: columns.Rows
+
+  def articles(self) -> list[tuple[str, str]]:
+    """Returns (id, title) of each article."""
+    return list(zip(self.article_ids.texts(), self.titles.texts(), strict=True))
+
+  def select(self, is_kept: np.ndarray) -> 'EncodedBlocks':
+    """Returns the blocks where `is_kept`, bool [N], and their articles."""
+    kept_rows, article_rows = np.unique(
+      self.article_rows[is_kept], return_inverse=True
+    )
+    is_kept_article = np.isin(np.arange(len(self.titles)), kept_rows)
+    return EncodedBlocks(
+      self.hashes[is_kept],
+      article_rows.astype(np.int32),
+      *(getattr(self, n).select(is_kept_article) for n in ARTICLE_COLUMNS),
+      *(getattr(self, n).select(is_kept) for n in BLOCK_COLUMNS),
+    )
+
+
+def encode(blocks: Sequence[blocks_lib.Block]) -> EncodedBlocks:
+  """Encodes blocks; the blocks of an article must be adjacent."""
+  names = [(block.article_id, block.title) for block in blocks]
+  is_first = [not i or names[i] != names[i - 1] for i in range(len(names))]
+  articles = list(itertools.compress(blocks, is_first))
+  of_texts, of_ids = columns.Rows.of_texts, columns.Rows.of_ids
+  return EncodedBlocks(
+    np.array(
+      [text_hash(f'{block.title}\n{block.text}') for block in blocks], np.uint64
+    ),
+    np.cumsum(is_first, dtype=np.int32) - np.int32(1),
+    of_texts([block.article_id for block in articles]),
+    of_texts([block.title for block in articles]),
+    of_ids([block.title_ids for block in articles]),
+    of_texts([block.text for block in blocks]),
+    of_ids([block.body_ids for block in blocks]),
+    of_ids([block.sentence_ends for block in blocks]),
+  )
+
+
 FOLDER = 'table'
 SCHEMA_VERSION = 2
-COLUMNS = encoded_blocks.ARTICLE_COLUMNS | encoded_blocks.BLOCK_COLUMNS
-_BLOCKS = json_shapes.count(1, npy_files.INT32_MAX)
+COLUMNS = ARTICLE_COLUMNS | BLOCK_COLUMNS
+ALL_COLUMNS = {'article_rows': np.int32, 'hashes': np.uint64} | COLUMNS
+_BLOCKS = json_text.count(1, npy_files.INT32_MAX)
 KIND = manifests.Kind(
   'a corpus directory',
   'bin.make_blocks',
   {
     'num_blocks': _BLOCKS,
-    'schema_version': json_shapes.one_of(SCHEMA_VERSION),
-    'vocabulary_sha256': json_shapes.TEXT,
-    'corpus_fingerprint': json_shapes.TEXT,
-    'max_block_wordpieces': json_shapes.count(1, npy_files.INT32_MAX),
-    'source': json_shapes.OBJECT,
-    'links': json_shapes.optional(
-      json_shapes.object_of(
+    'schema_version': json_text.one_of(SCHEMA_VERSION),
+    'vocabulary_sha256': json_text.TEXT,
+    'corpus_fingerprint': json_text.TEXT,
+    'max_block_wordpieces': json_text.count(1, npy_files.INT32_MAX),
+    'source': json_text.OBJECT,
+    'links': json_text.optional(
+      json_text.object_of(
         {
-          'kind': json_shapes.one_of('markup', 'titles'),
-          'number': json_shapes.COUNT,
+          'kind': json_text.one_of('markup', 'titles'),
+          'number': json_text.COUNT,
         }
       )
     ),
   },
   (
     'vocab.txt',
-    *(f'{FOLDER}/{name}.npy' for name in ('article_rows', 'hashes')),
-    *(f'{FOLDER}/{name}.npy' for name in COLUMNS),
+    *(f'{FOLDER}/{name}.npy' for name in ALL_COLUMNS),
     *(f'{FOLDER}/{name}.offsets.npy' for name in COLUMNS),
   ),
 )
@@ -57,66 +138,60 @@ class BlockTable:
   """The N blocks of a corpus; made by `open`."""
 
   def __init__(self, corpus_dir: str, manifest: dict[str, Any]):
-    folder = self._folder = os.path.join(corpus_dir, FOLDER)
     self.corpus_dir = corpus_dir
     self.manifest = manifest
-    rows = npy_files.open_array(
-      os.path.join(folder, 'article_rows.npy'),
-      np.int32,
-      [manifest.get('num_blocks')],
-    )
+    rows = self._open('article_rows', manifest.get('num_blocks'))
     npy_files.check_values(rows[:1], npy_files.within(0, 1), 'begin with 0')
     npy_files.check_values(
-      rows, _are_rows, 'rise by 0 or 1 from row to row', overlap=1
+      rows,
+      lambda rows: npy_files.within(0, 2)(rows[1:] - rows[:-1]),
+      'rise by 0 or 1 from row to row',
+      overlap=1,
     )
     self.article_rows = np.asarray(rows)  # int32 [N], ascending.
     self.num_blocks = len(rows)
-    num_articles = int(rows[-1]) + 1 if len(rows) else 0
+    self.num_articles = int(rows[-1]) + 1 if len(rows) else 0
     vocabulary = input_files.read(layout.vocab_file(corpus_dir))
     self.vocab_size = vocabulary.count(b'\n')
-
-    def column(
-      name: str, num_rows: int, below: Optional[int] = None
-    ) -> columns.RaggedColumn:
-      dtype = COLUMNS[name]
-      return columns.RaggedColumn.open(folder, name, dtype, num_rows, below)
-
-    self._article_ids = column('article_ids', num_articles)
-    self._titles = column('titles', num_articles)
-    self._texts = column('texts', self.num_blocks)
-    self._title_ids = column('title_ids', num_articles, self.vocab_size)
-    self._body_ids = column('body_ids', self.num_blocks, self.vocab_size)
-    self._sentence_ends = column(
-      'sentence_ends', self.num_blocks, npy_files.INT32_MAX
-    )
+    below = {
+      'title_ids': self.vocab_size,
+      'body_ids': self.vocab_size,
+      'sentence_ends': npy_files.INT32_MAX,
+    }
+    self._columns = {
+      name: columns.Rows.open(
+        os.path.join(corpus_dir, FOLDER),
+        name,
+        dtype,
+        self._num_rows(name),
+        below.get(name),
+      )
+      for name, dtype in COLUMNS.items()
+    }
 
   @classmethod
   def open(cls, corpus_dir: str, verify: bool = False) -> 'BlockTable':
     """Opens a corpus; `verify` reads all files and compares their checksums."""
     return cls(corpus_dir, read_manifest(corpus_dir, verify))
 
-  @property
-  def num_articles(self) -> int:
-    return len(self._titles)
-
   def all_titles(self) -> list[str]:
-    return self._titles.slice(0, self.num_articles).texts()
+    return self._columns['titles'].texts()
 
   def all_article_ids(self) -> list[str]:
-    return self._article_ids.slice(0, self.num_articles).texts()
+    return self._columns['article_ids'].texts()
 
   def titles(self, ids: Sequence[int]) -> list[str]:
-    return [self._titles.text(row) for row in self._rows(ids)]
+    return [self._columns['titles'].text(row) for row in self._rows(ids)]
 
   def texts(self, ids: Sequence[int]) -> list[str]:
-    return [self._texts.text(i) for i in ids]
+    return [self._columns['texts'].text(i) for i in ids]
 
   def article_ids(self, ids: Sequence[int]) -> list[str]:
-    return [self._article_ids.text(row) for row in self._rows(ids)]
+    return [self._columns['article_ids'].text(row) for row in self._rows(ids)]
 
   def sentence_ends(self, block_id: int) -> np.ndarray:
     """Returns where each sentence of the body ends, in wordpieces, int32."""
-    return self._sentence_ends.row(block_id)
+    return self._columns['sentence_ends'].row(block_id)
 
   def gather(
     self, ids: np.ndarray, title_length: int, body_length: int
@@ -131,30 +206,27 @@ class BlockTable:
       ids < 0, null_block.ID, self.article_rows[np.maximum(ids, 0)]
     )
     return (
-      self._title_ids.gather(rows, title_length),
-      self._body_ids.gather(ids, body_length),
+      self._columns['title_ids'].gather(rows, title_length),
+      self._columns['body_ids'].gather(ids, body_length),
     )
 
-  def lengths(
-    self, ids: Optional[np.ndarray] = None
-  ) -> tuple[np.ndarray, np.ndarray]:
+  def lengths(self, ids: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
     """Returns the wordpieces per title and body, int32; by default of all."""
-    rows = self.article_rows if ids is None else self.article_rows[ids]
-    return self._title_ids.lengths(rows), self._body_ids.lengths(ids)
+    title_ids, body_ids = self._columns['title_ids'], self._columns['body_ids']
+    return title_ids.lengths(self.article_rows[ids]), body_ids.lengths(ids)
 
-  def encoded(self, start: int, stop: int) -> encoded_blocks.EncodedBlocks:
+  def encoded(self, start: int, stop: int) -> EncodedBlocks:
     """Returns the blocks of rows [start, stop)."""
-    rows = np.asarray(self.article_rows[start:stop])
-    first, last = int(rows[0]), int(rows[-1])
-    return encoded_blocks.EncodedBlocks(
-      np.asarray(self.hashes[start:stop]),
-      rows - rows[0],
-      self._article_ids.slice(first, last + 1),
-      self._titles.slice(first, last + 1),
-      self._title_ids.slice(first, last + 1),
-      self._texts.slice(start, stop),
-      self._body_ids.slice(start, stop),
-      self._sentence_ends.slice(start, stop),
+    rows = self.article_rows[start:stop]
+    of_articles = int(rows[0]), int(rows[-1]) + 1
+    slices = {
+      name: column.slice(*of_articles)
+      if name in ARTICLE_COLUMNS
+      else column.slice(start, stop)
+      for name, column in self._columns.items()
+    }
+    return EncodedBlocks(
+      np.asarray(self.hashes[start:stop]), rows - rows[0], **slices
     )
 
   def find_article(self, article_id: str) -> np.ndarray:
@@ -174,8 +246,15 @@ class BlockTable:
   @functools.cached_property
   def hashes(self) -> np.ndarray:
     """Hash of title and body of each block, uint64 [N]."""
-    path = os.path.join(self._folder, 'hashes.npy')
-    return npy_files.open_array(path, np.uint64, [self.num_blocks])
+    return self._open('hashes', self.num_blocks)
+
+  def _open(self, name: str, num_rows: Optional[int]) -> np.ndarray:
+    path = os.path.join(self.corpus_dir, FOLDER, f'{name}.npy')
+    return npy_files.open_array(path, ALL_COLUMNS[name], [num_rows])
+
+  def _num_rows(self, name: str) -> int:
+    is_of_article = name in ARTICLE_COLUMNS
+    return self.num_articles if is_of_article else self.num_blocks
 
   def _rows(self, ids: Sequence[int]) -> np.ndarray:
     return self.article_rows[np.asarray(ids, np.int64)]
@@ -210,10 +289,6 @@ def fingerprint(corpus_dir: str) -> str:
   return manifests.read(corpus_dir, KIND)['corpus_fingerprint']
 
 
-def _are_rows(rows: np.ndarray) -> bool:
-  return npy_files.within(0, 2)(rows[1:] - rows[:-1])
-
-
 def _rows_of_texts(texts: Sequence[str]) -> dict[str, list[int]]:
   rows = collections.defaultdict(list)
   for row, text in enumerate(texts):
@@ -234,3 +309,17 @@ def find_sorted(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
     return np.full(len(keys), -1, np.int64)
   places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
   return np.where(known[places] == keys, places, -1)
+
+
+def hash_runs(codes: np.ndarray, width: int) -> np.ndarray:
+  """Returns a hash of each run of `width` numbers, uint64 [..., L - width + 1].
+
+  `codes` are int [..., L]; without a run the result is empty.
+  """
+  if codes.shape[-1] < width:
+    return np.zeros([*codes.shape[:-1], 0], np.uint64)
+  runs = np.lib.stride_tricks.sliding_window_view(codes, width, axis=-1)
+  factor = np.uint64(0x9E3779B97F4A7C15)
+  return runs.astype(np.uint64) @ factor ** np.arange(
+    1, width + 1, dtype=np.uint64
+  )

@@ -9,103 +9,47 @@ import hashlib
 import io
 import itertools
 import os
-from typing import Any, NamedTuple, Optional, Union
-import uuid
+from typing import Any, Optional, Union
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.data import npy_files
 
 
-class Rows(NamedTuple):
-  """N rows end to end: texts as UTF-8, uint8, or ids, int32."""
+class Rows:
+  """N rows; row i is values[offsets[i]:offsets[i + 1]].
 
-  values: np.ndarray
-  lengths: np.ndarray
-
-  @classmethod
-  def of_texts(cls, texts: Sequence[str]) -> 'Rows':
-    encoded = [text.encode('utf-8', 'replace') for text in texts]
-    return cls(np.frombuffer(b''.join(encoded), np.uint8), _lengths(encoded))
-
-  @classmethod
-  def of_ids(cls, arrays: Sequence[np.ndarray]) -> 'Rows':
-    values = np.concatenate([np.zeros(0, np.int32), *arrays])
-    return cls(values.astype(np.int32), _lengths(arrays))
-
-  def select(self, is_kept: np.ndarray) -> 'Rows':
-    """Returns the rows where `is_kept`, bool [N]."""
-    return Rows(
-      self.values[np.repeat(is_kept, self.lengths)], self.lengths[is_kept]
-    )
-
-  def arrays(self) -> list[np.ndarray]:
-    ends = itertools.accumulate(self.lengths.tolist(), initial=0)
-    return [self.values[a:b] for a, b in itertools.pairwise(ends)]
-
-  def texts(self) -> list[str]:
-    return [row.tobytes().decode('utf-8', 'replace') for row in self.arrays()]
-
-
-def _lengths(rows: Sequence) -> np.ndarray:
-  return np.array([len(row) for row in rows], np.int32)
-
-
-class ColumnWriter:
-  """Appends rows to a local column; keeps only their lengths in memory."""
-
-  def __init__(self, directory: str, name: str, dtype: Any):
-    self._path = os.path.join(directory, name)
-    self._dtype = np.dtype(dtype)
-    self._lengths = [np.zeros(0, np.int32)]
-    self._digest = hashlib.sha256()
-    self._file = open(self._path + '.npy', 'wb')  # noqa: SIM115, until close.
-    self._header_bytes = self._write_header(0)
-
-  def extend(self, rows: Rows) -> None:
-    data = np.ascontiguousarray(rows.values, self._dtype).tobytes()
-    self._digest.update(data)
-    self._file.write(data)
-    self._lengths.append(rows.lengths)
-
-  def close(self) -> None:
-    """Makes the column readable."""
-    lengths = np.concatenate(self._lengths)
-    self._digest.update(lengths.tobytes())
-    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    self._file.seek(0)
-    # NumPy pads the header, so the final length fits in its place.
-    if self._write_header(int(offsets[-1])) != self._header_bytes:
-      raise ValueError(f'{self._path}.npy outgrew its header.')
-    self._file.close()
-    np.save(self._path + '.offsets.npy', offsets)
-
-  def sha256(self) -> bytes:
-    """Returns the SHA-256 of values and lengths, after `close`."""
-    return self._digest.digest()
-
-  def _write_header(self, length: int) -> int:
-    np.lib.format.write_array_header_1_0(
-      self._file,
-      {
-        'descr': np.lib.format.dtype_to_descr(self._dtype),
-        'fortran_order': False,
-        'shape': (length,),
-      },
-    )
-    return self._file.tell()
-
-
-class RaggedColumn:
-  """N rows; row i is values[offsets[i]:offsets[i + 1]]."""
+  Texts are UTF-8, uint8; ids are int32. Offsets are int64 [N + 1], from 0.
+  """
 
   def __init__(self, values: np.ndarray, offsets: np.ndarray):
     self.values = values
     # A slice takes a fifth of the time of np.memmap's.
     self._plain = np.asarray(values)
-    self.offsets = offsets
+    self.offsets = np.asarray(offsets)
+
+  @classmethod
+  def of_lengths(
+    cls, values: np.ndarray, lengths: Sequence[int] | np.ndarray
+  ) -> 'Rows':
+    ends = np.cumsum(lengths, dtype=np.int64)
+    return cls(values, np.concatenate([[0], ends]))
+
+  @classmethod
+  def of_texts(cls, texts: Sequence[str]) -> 'Rows':
+    encoded = [text.encode('utf-8', 'replace') for text in texts]
+    values = np.frombuffer(b''.join(encoded), np.uint8)
+    return cls.of_lengths(values, [len(text) for text in encoded])
+
+  @classmethod
+  def of_ids(cls, arrays: Sequence[np.ndarray]) -> 'Rows':
+    values = np.concatenate([np.zeros(0, np.int32), *arrays])
+    return cls.of_lengths(
+      values.astype(np.int32), [len(array) for array in arrays]
+    )
 
   @classmethod
   def open(
@@ -115,7 +59,7 @@ class RaggedColumn:
     dtype: Any,
     num_rows: Optional[int] = None,
     below: Optional[int] = None,
-  ) -> 'RaggedColumn':
+  ) -> 'Rows':
     """Opens a column, memory-mapped; its values must be in [0, below)."""
     path = os.path.join(directory, name)
     values = npy_files.open_array(f'{path}.npy', dtype, [None])
@@ -129,7 +73,7 @@ class RaggedColumn:
         f'length of {path}.npy. Found something else. Make its directory again.'
       )
     npy_files.check_values(offsets, npy_files.is_ascending, 'ascend', overlap=1)
-    column = cls(values, np.asarray(offsets))
+    column = cls(values, offsets)
     if below is not None:
       column.check_below(below)
     return column
@@ -145,22 +89,32 @@ class RaggedColumn:
   def __len__(self) -> int:
     return len(self.offsets) - 1
 
-  def lengths(self, rows: Optional[np.ndarray] = None) -> np.ndarray:
+  def lengths(self, rows: Any = slice(None)) -> np.ndarray:
     """Returns the lengths of `rows`, by default of all, int32 [n]."""
-    if rows is None:
-      return np.diff(self.offsets).astype(np.int32)
-    return (self.offsets[rows + 1] - self.offsets[rows]).astype(np.int32)
+    return (self.offsets[1:][rows] - self.offsets[:-1][rows]).astype(np.int32)
 
   def row(self, i: int) -> np.ndarray:
     return np.array(self._plain[self.offsets[i] : self.offsets[i + 1]])
 
-  def slice(self, start: int, stop: int) -> Rows:
-    offsets = self.offsets[start : stop + 1]
-    lengths = np.diff(offsets).astype(np.int32)
-    return Rows(self.values[offsets[0] : offsets[-1]], lengths)
-
   def text(self, i: int) -> str:
     return self.row(i).tobytes().decode('utf-8', 'replace')
+
+  def arrays(self) -> list[np.ndarray]:
+    pairs = itertools.pairwise(self.offsets.tolist())
+    return [self._plain[start:end] for start, end in pairs]
+
+  def texts(self) -> list[str]:
+    return [row.tobytes().decode('utf-8', 'replace') for row in self.arrays()]
+
+  def slice(self, start: int, stop: int) -> 'Rows':
+    offsets = self.offsets[start : stop + 1]
+    return Rows(self._plain[offsets[0] : offsets[-1]], offsets - offsets[0])
+
+  def select(self, is_kept: np.ndarray) -> 'Rows':
+    """Returns the rows where `is_kept`, bool [N]."""
+    lengths = self.lengths()
+    values = self._plain[np.repeat(is_kept, lengths)]
+    return Rows.of_lengths(values, lengths[is_kept])
 
   def gather(self, rows: np.ndarray, length: int) -> np.ndarray:
     """Returns rows [...] as [..., length], cut or zero-padded; zeros for -1."""
@@ -175,6 +129,52 @@ class RaggedColumn:
     return np.where(inside, self.values[np.where(inside, positions, 0)], 0)
 
 
+class Writer:
+  """Appends to a local column of rows, or of numbers, without keeping them.
+
+  Attributes:
+    digest: SHA-256 of the values and, after `close`, of the rows' lengths.
+  """
+
+  def __init__(self, directory: str, name: str, dtype: Any):
+    self._path = os.path.join(directory, name)
+    self._empty = np.zeros(0, dtype)
+    self._lengths: list[np.ndarray] = []
+    self._size = 0
+    self.digest = hashlib.sha256()
+    self._file = open(self._path + '.npy', 'wb')  # noqa: SIM115, until close.
+    self._header_bytes = self._write_header()
+
+  def extend(self, added: Rows | np.ndarray) -> None:
+    if isinstance(added, Rows):
+      self._lengths.append(added.lengths())
+      added = added.values
+    data = np.ascontiguousarray(added, self._empty.dtype).tobytes()
+    self.digest.update(data)
+    self._file.write(data)
+    self._size += len(added)
+
+  def close(self) -> None:
+    """Makes the column readable."""
+    self._file.seek(0)
+    # NumPy pads the header, so the final length fits in its place.
+    if self._write_header() != self._header_bytes:
+      raise ValueError(f'{self._path}.npy outgrew its header.')
+    self._file.close()
+    if self._lengths:
+      lengths = np.concatenate(self._lengths)
+      self.digest.update(lengths.tobytes())
+      rows = Rows.of_lengths(self._empty, lengths)
+      np.save(self._path + '.offsets.npy', rows.offsets)
+
+  def _write_header(self) -> int:
+    header = np.lib.format.header_data_from_array_1_0(self._empty)
+    np.lib.format.write_array_header_1_0(
+      self._file, {**header, 'shape': (self._size,)}
+    )
+    return self._file.tell()
+
+
 _Columns = Mapping[str, Union[np.ndarray, Rows]]
 
 
@@ -183,22 +183,23 @@ def write_file(columns: _Columns, path: str) -> None:
   arrays = {}
   for name, column in columns.items():
     if isinstance(column, Rows):
-      column, arrays[f'{name}.lengths'] = column
+      arrays[f'{name}.offsets'] = column.offsets
+      column = column.values
     arrays[name] = column
   buffer = io.BytesIO()
   np.savez(buffer, **arrays)
   # Two workers of Beam may write the same batch at the same time.
-  part = f'{path}.{uuid.uuid4().hex[:8]}.part'
-  with tf.io.gfile.GFile(part, 'wb') as file:
-    file.write(buffer.getvalue())
-  tf.io.gfile.rename(part, path, overwrite=True)
+  json_text.replace(path, buffer.getvalue())
 
 
 def read_file(path: str) -> _Columns:
   """Returns the columns of a file by name."""
   with tf.io.gfile.GFile(path, 'rb') as file:
-    columns = dict(np.load(io.BytesIO(file.read()), allow_pickle=False))
-  for name in [name for name in columns if f'{name}.lengths' in columns]:
-    lengths = columns.pop(f'{name}.lengths')
-    columns[name] = Rows(columns[name], lengths)
-  return columns
+    arrays = np.load(io.BytesIO(file.read()), allow_pickle=False)
+  return {
+    name: Rows(arrays[name], arrays[f'{name}.offsets'])
+    if f'{name}.offsets' in arrays
+    else arrays[name]
+    for name in arrays
+    if not name.endswith('.offsets')
+  }

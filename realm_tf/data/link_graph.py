@@ -2,20 +2,36 @@
 
   links/targets.npy          int32, targets of each article's links
   links/targets.offsets.npy  int64, where each article's targets begin
+  links/named.npy            uint64 [n, 2], hashes (article, title) of links
+  links/redirects.npy        uint64 [n, 2], hashes (title, title) of redirects
 
-Articles are numbered by their rows in `block_table.BlockTable`.
+Articles are numbered by their rows in `block_table.BlockTable`. The last two
+files, of links in the source, let a corpus grow. Of ten million titles, some
+two have one hash with a probability of 1 in 400,000.
 """
 
+import array
+from collections.abc import Iterable, Iterator
 import os
+import re
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from realm_tf import errors
+from realm_tf.config import names
+from realm_tf.corpus import sources
+from realm_tf.corpus import wikitext
+from realm_tf.data import block_table
 from realm_tf.data import columns
+from realm_tf.data import npy_files
 
-FOLDER = 'links'
-_NAME = 'targets'
+_FOLDER = 'links'
+_NAMED = ('named', 'redirects')
+_MAX_WORDS = 8  # Longer titles get no links.
+_BATCH_BLOCKS = 1024
+_WORD = re.compile(r'[^\W_]+')
 
 
 class LinkGraph:
@@ -41,13 +57,8 @@ class LinkGraph:
         f'{corpus_dir}. Make it again with bin.make_blocks --links=markup or '
         '--links=titles.'
       )
-    column = columns.RaggedColumn.open(
-      os.path.join(corpus_dir, FOLDER),
-      _NAME,
-      np.int32,
-      num_articles,
-      num_articles,
-    )
+    folder, size = os.path.join(corpus_dir, _FOLDER), num_articles
+    column = columns.Rows.open(folder, 'targets', np.int32, size, size)
     return cls(column.values, column.offsets)
 
   @classmethod
@@ -56,33 +67,27 @@ class LinkGraph:
   ) -> 'LinkGraph':
     """Returns the graph without repeats, loops and negative targets."""
     kept = (targets >= 0) & (targets != origins)
-    # One number per link sorts ten times as fast as pairs.
-    codes = origins[kept].astype(np.int64)
-    codes *= num_articles
-    codes += targets[kept]
-    codes.sort()
-    is_first = np.ones(len(codes), bool)
-    np.not_equal(codes[1:], codes[:-1], out=is_first[1:])
-    codes = codes[is_first]
-    rows = np.arange(num_articles + 1, dtype=np.int64)
-    offsets = np.searchsorted(codes, rows * num_articles)
-    codes %= max(num_articles, 1)
-    return cls(codes.astype(np.int32), offsets.astype(np.int64))
+    edges = origins[kept], targets[kept]
+    graph = scipy.sparse.coo_array(
+      (np.ones(len(edges[0]), bool), edges), [num_articles] * 2
+    ).tocsr()
+    graph.sum_duplicates()
+    return cls(graph.indices.astype(np.int32), graph.indptr.astype(np.int64))
 
   def transposed(self) -> 'LinkGraph':
     """Returns the graph with all links reversed."""
     num = len(self.offsets) - 1
-    origins = np.repeat(np.arange(num, dtype=np.int32), np.diff(self.offsets))
-    # A stable sort keeps the origins of an article ascending.
-    order = np.argsort(self.targets, kind='stable')
-    counts = np.bincount(self.targets, minlength=num)
-    return LinkGraph(origins[order], np.concatenate([[0], np.cumsum(counts)]))
+    ones = np.ones(len(self.targets), bool)
+    graph = scipy.sparse.csr_array(
+      (ones, self.targets, self.offsets), [num, num]
+    ).tocsc()
+    return LinkGraph(graph.indices, graph.indptr)
 
   def save(self, corpus_dir: str) -> None:
-    path = os.path.join(corpus_dir, FOLDER)
-    os.makedirs(path, exist_ok=True)
-    np.save(os.path.join(path, f'{_NAME}.npy'), self.targets)
-    np.save(os.path.join(path, f'{_NAME}.offsets.npy'), self.offsets)
+    path = os.path.join(corpus_dir, _FOLDER, 'targets')
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    np.save(f'{path}.npy', self.targets)
+    np.save(f'{path}.offsets.npy', self.offsets)
 
 
 def gather(
@@ -94,3 +99,151 @@ def gather(
   places = np.arange(ends[-1] if len(ends) else 0)
   places += np.repeat(starts - (ends - lengths), lengths)
   return values[places], lengths
+
+
+class CorpusLinks:
+  """Finds the links of a corpus and writes them.
+
+  Args:
+    kind: One of `names.LINKS`.
+    corpus_dir: Corpus with links of this kind that grows, if any.
+  """
+
+  def __init__(self, kind: str, corpus_dir: str = ''):
+    self.kind = kind
+    self._old = {name: np.zeros([0, 2], np.uint64) for name in _NAMED}
+    self._new = {name: array.array('Q') for name in _NAMED}
+    if corpus_dir and kind == names.MARKUP:
+      for name in _NAMED:
+        path = os.path.join(corpus_dir, _FOLDER, f'{name}.npy')
+        self._old[name] = npy_files.open_array(path, np.uint64, [None, 2])
+
+  def noting(
+    self, articles: Iterable[sources.Article]
+  ) -> Iterator[sources.Article]:
+    """Yields the new articles, and notes the links of each that is read."""
+    for article in articles:
+      if self.kind == names.MARKUP:
+        key = _key(article.article_id, article.title)
+        for title in dict.fromkeys(sources.linked_titles(article)):
+          self._new['named'].extend((key, block_table.text_hash(title)))
+      yield article
+
+  def add_redirect(self, title: str, goal: str) -> None:
+    """Makes links to `title` lead to `goal`."""
+    self._new['redirects'].extend(map(_title_hash, (title, goal)))
+
+  def write(self, corpus_dir: str) -> dict[str, Any]:
+    """Writes the links of a local corpus; returns their manifest entry."""
+    table = block_table.BlockTable(corpus_dir, {})
+    if self.kind == names.MARKUP:
+      folder = os.path.join(corpus_dir, _FOLDER)
+      os.makedirs(folder)
+      titles = table.all_titles()
+      named = zip(table.all_article_ids(), titles)
+      keys = np.array([_key(*pair) for pair in named], np.uint64)
+      pairs = {name: self._all(name) for name in _NAMED}
+      pairs['named'] = pairs['named'][np.isin(pairs['named'][:, 0], keys)]
+      for name in _NAMED:
+        np.save(os.path.join(folder, f'{name}.npy'), pairs[name])
+      edges = join(
+        keys,
+        np.array([_title_hash(title) for title in titles], np.uint64),
+        pairs['named'],
+        pairs['redirects'],
+      )
+    else:
+      edges = title_edges(table)
+    graph = LinkGraph.from_edges(*edges, table.num_articles)
+    graph.save(corpus_dir)
+    return {'kind': self.kind, 'number': len(graph.targets)}
+
+  def _all(self, name: str) -> np.ndarray:
+    """Returns all pairs, sorted and without repeats, uint64 [n, 2]."""
+    new = np.frombuffer(self._new[name], np.uint64).reshape(-1, 2)
+    return np.unique(np.concatenate([self._old[name], new]), axis=0)
+
+
+def join(
+  keys: np.ndarray, titles: np.ndarray, links: np.ndarray, redirects: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns (origins, targets) between A articles, int64 [n]; -1: no target.
+
+  Args:
+    keys: Hash of each article, uint64 [A].
+    titles: Hash of each article's title, uint64 [A].
+    links: (key, title), uint64 [E, 2], sorted.
+    redirects: (title, title), uint64 [R, 2], sorted.
+  """
+  # Of several articles with one title, links lead to the first.
+  goals = block_table.find_hashes(links[:, 1], titles)
+  lost = np.flatnonzero(goals < 0)
+  to = block_table.find_sorted(links[lost, 1], redirects[:, 0])
+  lost, to = lost[to >= 0], to[to >= 0]
+  goals[lost] = block_table.find_hashes(redirects[to, 1], titles)
+  targets, lengths = gather(
+    goals,
+    np.searchsorted(links[:, 0], keys, 'left'),
+    np.searchsorted(links[:, 0], keys, 'right'),
+  )
+  return np.repeat(np.arange(len(keys)), lengths), targets
+
+
+def _key(article_id: str, title: str) -> int:
+  return block_table.text_hash(f'{article_id}\n{title}')
+
+
+def _title_hash(title: str) -> int:
+  return block_table.text_hash(wikitext.normal_title(title))
+
+
+def title_edges(table: block_table.BlockTable) -> tuple[np.ndarray, np.ndarray]:
+  """Returns (article of a text, article of a title in it), int64 [n] each."""
+  titles = _Titles(table.all_titles())
+  found = [np.zeros([0, 2], np.int64)]
+  for start in range(0, table.num_blocks, _BATCH_BLOCKS):
+    ids = range(start, min(start + _BATCH_BLOCKS, table.num_blocks))
+    pairs = [
+      (table.article_rows[i], row)
+      for i, text in zip(ids, table.texts(ids))
+      for row in titles.find(text)
+    ]
+    # A title often occurs many times in a text.
+    found.append(np.unique(np.reshape(pairs, [-1, 2]), axis=0))
+  origins, targets = np.concatenate(found).astype(np.int64).T
+  return origins, targets
+
+
+class _Titles:
+  """Titles, and the widths of the titles that begin with each word."""
+
+  def __init__(self, titles: list[str]):
+    self._rows: dict[str, int] = {}
+    self._widths: dict[str, tuple[int, ...]] = {}  # By first word.
+    for row, title in enumerate(titles):
+      words = list(_WORD.finditer(title))
+      # The words must reach from the first character to the last.
+      if not 0 < len(words) <= _MAX_WORDS or (
+        (words[0].start(), words[-1].end()) != (0, len(title))
+      ):
+        continue
+      self._rows.setdefault(title, row)
+      widths = {len(words), *self._widths.get(words[0][0], ())}
+      self._widths[words[0][0]] = tuple(sorted(widths))
+
+  def find(self, text: str) -> Iterator[int]:
+    """Yields the row of each title in `text`, the longest titles first."""
+    words = list(_WORD.finditer(text))
+    found = []  # Minus the width, first word, row.
+    for first, word in enumerate(words):
+      for width in self._widths.get(word[0], ()):
+        if first + width <= len(words):
+          name = text[word.start() : words[first + width - 1].end()]
+          if name in self._rows:
+            found.append((-width, first, self._rows[name]))
+    taken = set()
+    for width, first, row in sorted(found):
+      places = range(first, first - width)
+      if taken.isdisjoint(places):
+        taken.update(places)
+        yield row

@@ -1,17 +1,16 @@
 """Opens .npy files that must hold an array of a known type and shape."""
 
 from collections.abc import Callable, Iterator, Sequence
-import math
+import io
+import os
 from typing import Any, BinaryIO, Optional
 
 import numpy as np
-import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf import input_files
 
 INT32_MAX = 2**31 - 1  # Of rows, ids and lengths.
-_MAX_HEADER_BYTES = 10_000
 # Values to check: all of a short array, some pieces of a long one.
 _CHECKED_VALUES = 4 << 20
 _NUM_PIECES = 16
@@ -28,29 +27,28 @@ def open_array(
   input_files.check(path)
   dtype = np.dtype(dtype)
   try:
-    with tf.io.gfile.GFile(path, 'rb') as file:
-      found_dtype, found, offset = read_header(file)
-      if found_dtype != dtype:
-        raise ValueError(f'type {found_dtype.str!r}')
-      if len(found) != len(shape) or any(
-        size not in (None, found_size) for size, found_size in zip(shape, found)
-      ):
-        raise ValueError(f'shape {found}')
-      size = math.prod(found) * dtype.itemsize
-      total = tf.io.gfile.stat(path).length
-      if offset + size != total:
-        raise ValueError(
-          f'{total} bytes, where shape {found} needs {offset + size}'
-        )
-      if '://' in path:
-        return np.frombuffer(file.read(), dtype).reshape(found)
-    return np.memmap(path, dtype, 'r', offset, found)
-  except (tf.errors.OpError, OSError, ValueError) as error:
-    reason = getattr(error, 'message', '') or str(error)
+    if '://' in path:
+      file = io.BytesIO(input_files.read(path))
+      array = np.lib.format.read_array(file, allow_pickle=False)
+      rest = len(file.read())
+    else:
+      array = np.lib.format.open_memmap(path, mode='r')
+      rest = os.path.getsize(path) - array.offset - array.nbytes
+    if array.dtype != dtype:
+      raise ValueError(f'type {array.dtype.str!r}')
+    if len(array.shape) != len(shape) or any(
+      size not in (None, found) for size, found in zip(shape, array.shape)
+    ):
+      raise ValueError(f'shape {array.shape}')
+    if rest or not array.flags.c_contiguous:
+      raise ValueError(f"{rest} more bytes, or FORTRAN's order")
+    return array
+  except Exception as error:  # NumPy's parser raises many kinds of errors.
     sizes = ', '.join('any' if size is None else str(size) for size in shape)
     raise errors.UserError(
       f'{path} must be a .npy file of {dtype} and shape [{sizes}]. Found: '
-      f'{reason}. Copy it from elsewhere, or make its directory again.'
+      f'{str(error)[:200]}. Copy it from elsewhere, or make its directory '
+      'again.'
     ) from error
 
 
@@ -101,17 +99,11 @@ def pieces(length: int, overlap: int = 0) -> Iterator[tuple[int, int]]:
 def read_header(file: BinaryIO) -> tuple[np.dtype, tuple[int, ...], int]:
   """Returns type and shape of an array, and where its values begin.
 
-  ValueError if the header is damaged, or the array is in FORTRAN's order.
+  ValueError if the header is damaged.
   """
-  readers = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-  }
   try:
-    read = readers[np.lib.format.read_magic(file)]
-    shape, is_fortran, dtype = read(file, _MAX_HEADER_BYTES)
+    np.lib.format.read_magic(file)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
   except Exception as error:  # NumPy's parser raises many kinds of errors.
     raise ValueError(f'a damaged header, {str(error)[:80]!r}') from error
-  if is_fortran:
-    raise ValueError("an array in FORTRAN's order")
   return dtype, shape, file.tell()

@@ -24,9 +24,6 @@ _MIN_TOKENS = 6
 _WITHOUT_SPAN = 'sentence without salient span'
 _BATCH_SENTENCES = 8192
 _WINDOW = 8  # Characters.
-_FACTORS = np.uint64(0x9E3779B97F4A7C15) ** np.arange(
-  1, _WINDOW + 1, dtype=np.uint64
-)
 # Headings, list items and leftover markup do not match.
 _ENDS_LIKE_A_SENTENCE = re.compile(r'[.!?]["”’\')\]]*$')
 
@@ -49,21 +46,22 @@ def queries_from_articles(
   for batch in sources.in_batches(articles):
     texts, blocks = [], []
     for article in batch:
-      own = _split_article(article, counts)
+      own = split(article.text, counts)
       texts += own
       blocks += find_own_blocks(own, article.article_id, article.title, table)
-    spans = tagger.tag(texts) if tagger else [[] for _ in texts]
-    queries = _make_queries(texts, spans, blocks, tokenizer)
-    for query, found in zip(queries, spans, strict=True):
+    found = tagger.tag(texts) if tagger else [[] for _ in texts]
+    for spans, query in zip(
+      found, _make_queries(texts, found, blocks, tokenizer), strict=True
+    ):
       if not query:
         counts.drop('short sentence')
-      elif len(query.spans) or not tagger:
+      elif tagger and not len(query.spans):
+        counts.drop(_WITHOUT_SPAN)
+      else:
         counts.keep('sentences')
-        for (start, end), kind in salient_spans.with_kinds(found).items():
+        for (start, end), kind in salient_spans.with_kinds(spans).items():
           counts.keep_span(kind, query.text[start:end])
         yield query
-      else:
-        counts.drop(_WITHOUT_SPAN)
 
 
 def describe_spans(counts: counts_lib.Counts) -> str:
@@ -119,63 +117,44 @@ def find_own_blocks(
   ids = table.find_article(article_id)
   if title:
     ids = np.union1d(ids, table.find_title(title))
-  if not len(ids):
-    return [null_block.ID] * len(sentences)
-  return [
-    null_block.ID if row is None else int(ids[row])
-    for row in _find_rows(sentences, table.texts(ids))
-  ]
-
-
-def _find_rows(
-  sentences: Sequence[str], bodies: Sequence[str]
-) -> Iterator[Optional[int]]:
-  """Yields the row of a body that holds each sentence, or None."""
+  bodies = table.texts(ids)
+  found: list[int] = []
   known, current = None, 0
   for sentence in sentences:
-    if known is not None and not _has_all(known, sentence):
-      yield None
+    # Searching all bodies for every missing sentence takes quadratic time.
+    if (
+      known is not None
+      and (block_table.find_sorted(_windows(sentence), known) < 0).any()
+    ):
+      found.append(null_block.ID)
       continue
     # Sentences come in order, so the search continues from the last hit.
-    for step in range(len(bodies)):
-      row = (current + step) % len(bodies)
-      if sentence in bodies[row]:
-        current = row
-        yield row
-        break
-    else:
-      # Searching all bodies for every missing sentence takes quadratic time.
-      if known is None:
-        known = np.unique(np.concatenate([_windows(body) for body in bodies]))
-      yield None
-
-
-def _has_all(known: np.ndarray, sentence: str) -> bool:
-  """Returns whether `known`, sorted, has all hashes of a sentence."""
-  places = block_table.find_sorted(_windows(sentence), known)
-  return bool((places >= 0).all())
+    order = itertools.chain(range(current, len(bodies)), range(current))
+    row = next((row for row in order if sentence in bodies[row]), None)
+    found.append(null_block.ID if row is None else int(ids[row]))
+    if row is not None:
+      current = row
+    elif known is None and bodies:
+      known = np.unique(np.concatenate([_windows(body) for body in bodies]))
+  return found
 
 
 def _windows(text: str) -> np.ndarray:
   """Returns a hash of each run of _WINDOW characters, uint64 [n]."""
   codes = np.frombuffer(text.encode('utf-32-le', 'replace'), np.uint32)
-  if len(codes) < _WINDOW:
-    return np.zeros(0, np.uint64)
-  runs = np.lib.stride_tricks.sliding_window_view(codes, _WINDOW)
-  return runs @ _FACTORS
+  return block_table.hash_runs(codes, _WINDOW)
 
 
-def _split_article(
-  article: sources.Article, counts: counts_lib.Counts
-) -> list[str]:
-  spans = sentences_lib.split_sentences(article.text)
-  texts = [
-    article.text[start:end]
+def split(text: str, counts: counts_lib.Counts) -> list[str]:
+  """Returns the sentences of a text, without headings and list items."""
+  spans = sentences_lib.split_sentences(text)
+  sentences = [
+    text[start:end]
     for start, end in spans
-    if _ENDS_LIKE_A_SENTENCE.search(article.text, start, end)
+    if _ENDS_LIKE_A_SENTENCE.search(text, start, end)
   ]
-  counts.drop('heading or list item', len(spans) - len(texts))
-  return texts
+  counts.drop('heading or list item', len(spans) - len(sentences))
+  return sentences
 
 
 def _make_queries(

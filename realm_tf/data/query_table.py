@@ -15,34 +15,33 @@ from absl import logging
 import numpy as np
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.data import block_table
 from realm_tf.data import columns
 from realm_tf.data import npy_files
 from realm_tf.data import null_block
-from realm_tf.run import json_shapes
 from realm_tf.run import manifests
 from realm_tf.run import outputs
 
 SCHEMA_VERSION = 1
 # Column -> type of its values.
-COLUMNS = {'ids': np.int32, 'spans': np.int32, 'texts': np.uint8}
+ROWS = {'ids': np.int32, 'spans': np.int32, 'texts': np.uint8}
+COLUMNS = {'own_blocks': np.int64, 'own_hashes': np.uint64} | ROWS
 KIND = manifests.Kind(
   'a queries directory',
   'bin.make_queries',
   {
-    'num_queries': json_shapes.count(1),
-    'schema_version': json_shapes.one_of(SCHEMA_VERSION),
-    'vocabulary_sha256': json_shapes.TEXT,
-    'masking': json_shapes.TEXT,
-    'corpus_fingerprint': json_shapes.TEXT,
-    'num_dropped': json_shapes.map_of(json_shapes.COUNT),
-    'source': json_shapes.OBJECT,
+    'num_queries': json_text.count(1),
+    'schema_version': json_text.one_of(SCHEMA_VERSION),
+    'vocabulary_sha256': json_text.TEXT,
+    'masking': json_text.TEXT,
+    'corpus_fingerprint': json_text.TEXT,
+    'num_dropped': json_text.map_of(json_text.COUNT),
+    'source': json_text.OBJECT,
   },
   (
-    'own_blocks.npy',
-    'own_hashes.npy',
     *(f'{name}.npy' for name in COLUMNS),
-    *(f'{name}.offsets.npy' for name in COLUMNS),
+    *(f'{name}.offsets.npy' for name in ROWS),
   ),
 )
 
@@ -70,15 +69,13 @@ class EncodedQueries(NamedTuple):
   spans: columns.Rows
   texts: columns.Rows
 
-  def decode(self) -> Iterator[Query]:
-    for own_block, ids, spans, text in zip(
-      self.own_blocks.tolist(),
-      self.ids.arrays(),
-      self.spans.arrays(),
-      self.texts.texts(),
-      strict=True,
-    ):
-      yield Query(ids, spans.reshape(-1, 2), own_block, text)
+  def query(self, i: int) -> Query:
+    return Query(
+      self.ids.row(i),
+      self.spans.row(i).reshape(-1, 2),
+      int(self.own_blocks[i]),
+      self.texts.text(i),
+    )
 
 
 def encode(queries: Sequence[Query]) -> EncodedQueries:
@@ -104,24 +101,21 @@ class QueryTable:
     self._dir = queries_dir
     self.manifest = manifest
     self.num_queries = manifest['num_queries']
-    own_blocks = self._open('own_blocks.npy', np.int64)
+    own_blocks = self._open('own_blocks')
     npy_files.check_values(
       own_blocks,
       npy_files.within(null_block.ID, npy_files.INT32_MAX),
       f'have ids of blocks, or {null_block.ID}',
     )
-    self.own_blocks = np.asarray(own_blocks)
-    self._ids, self._spans, self._texts = (
-      columns.RaggedColumn.open(
-        queries_dir,
-        name,
-        dtype,
-        self.num_queries,
-        None if dtype is np.uint8 else npy_files.INT32_MAX,
-      )
-      for name, dtype in COLUMNS.items()
-    )
-    self._check_spans()
+    rows = {
+      name: columns.Rows.open(queries_dir, name, dtype, self.num_queries)
+      for name, dtype in ROWS.items()
+    }
+    self._queries = EncodedQueries(np.asarray(own_blocks), **rows)
+    for name in ('ids', 'spans'):
+      rows[name].check_below(npy_files.INT32_MAX)
+    for start, stop in npy_files.pieces(self.num_queries):
+      self._check_spans(start, stop)
 
   @classmethod
   def open(cls, queries_dir: str, verify: bool = False) -> 'QueryTable':
@@ -130,6 +124,13 @@ class QueryTable:
     manifests.check(queries_dir, manifest, verify)
     return cls(queries_dir, manifest)
 
+  @property
+  def own_blocks(self) -> np.ndarray:
+    return self._queries.own_blocks
+
+  def query(self, i: int) -> Query:
+    return self._queries.query(i)
+
   def fit_corpus(self, table: block_table.BlockTable) -> None:
     """Maps `own_blocks` to any corpus, by content.
 
@@ -137,7 +138,7 @@ class QueryTable:
       UserError: It has another vocabulary, or none of the own blocks.
     """
     self._check('vocabulary_sha256', table)
-    self._ids.check_below(table.vocab_size)
+    self._queries.ids.check_below(table.vocab_size)
     key = 'corpus_fingerprint'
     has_own = self.own_blocks != null_block.ID
     if not has_own.any() or self.manifest[key] == table.manifest[key]:
@@ -148,10 +149,10 @@ class QueryTable:
           'bin.make_queries again.'
         )
       return
-    hashes = self._open('own_hashes.npy', np.uint64)
-    found = block_table.find_hashes(hashes, table.hashes)
-    self.own_blocks = np.where(has_own, found, null_block.ID)
-    is_found = self.own_blocks[has_own] != null_block.ID
+    found = block_table.find_hashes(self._open('own_hashes'), table.hashes)
+    own_blocks = np.where(has_own, found, null_block.ID)
+    self._queries = self._queries._replace(own_blocks=own_blocks)
+    is_found = own_blocks[has_own] != null_block.ID
     if not is_found.any():
       self._check(key, table)
     if not is_found.all():
@@ -163,23 +164,23 @@ class QueryTable:
         np.sum(~is_found),
       )
 
-  def _check_spans(self) -> None:
-    """Raises UserError if a checked span is outside its query."""
-    for start, stop in npy_files.pieces(self.num_queries):
-      values, sizes = self._spans.slice(start, stop)
-      ends = np.repeat(self._ids.slice(start, stop).lengths, sizes // 2)
-      spans = values[: 2 * len(ends)].reshape(-1, 2)
-      are_spans = (spans[:, 0] < spans[:, 1]) & (spans[:, 1] <= ends)
-      if (sizes % 2).any() or not are_spans.all():
-        raise errors.UserError(
-          f'{self._dir}/spans.npy must have a start, and an end within its '
-          f'query, for each span. Found something else in queries {start} to '
-          f'{stop}. Run bin.make_queries again.'
-        )
+  def _check_spans(self, start: int, stop: int) -> None:
+    """Raises UserError if a span of these queries is outside its query."""
+    spans = self._queries.spans.slice(start, stop)
+    sizes = spans.lengths()
+    ends = np.repeat(self._queries.ids.slice(start, stop).lengths(), sizes // 2)
+    pairs = spans.values[: 2 * len(ends)].reshape(-1, 2)
+    are_spans = (pairs[:, 0] < pairs[:, 1]) & (pairs[:, 1] <= ends)
+    if (sizes % 2).any() or not are_spans.all():
+      raise errors.UserError(
+        f'{self._dir}/spans.npy must have a start, and an end within its '
+        f'query, for each span. Found something else in queries {start} to '
+        f'{stop}. Run bin.make_queries again.'
+      )
 
-  def _open(self, name: str, dtype: Any) -> np.ndarray:
-    path = os.path.join(self._dir, name)
-    return npy_files.open_array(path, dtype, [self.num_queries])
+  def _open(self, name: str) -> np.ndarray:
+    path = os.path.join(self._dir, f'{name}.npy')
+    return npy_files.open_array(path, COLUMNS[name], [self.num_queries])
 
   def _check(self, key: str, table: block_table.BlockTable) -> None:
     if self.manifest[key] != table.manifest[key]:
@@ -189,14 +190,6 @@ class QueryTable:
         f'{table.manifest[key][:12]}. Run bin.make_queries with this '
         '--corpus_dir.'
       )
-
-  def query(self, i: int) -> Query:
-    return Query(
-      self._ids.row(i),
-      self._spans.row(i).reshape(-1, 2),
-      int(self.own_blocks[i]),
-      self._texts.text(i),
-    )
 
 
 _MAX_SPAN = 10  # Wordpieces; the paper masks at most 10 in a query.
@@ -223,20 +216,29 @@ def write(
   """
   dropped = {'spans_too_long': 0, 'queries_without_span': 0}
   with outputs.publishing(output_dir) as (staging, manifest):
+    writers = {
+      name: columns.Writer(staging, name, dtype)
+      for name, dtype in COLUMNS.items()
+    }
     kept = _with_short_spans(queries, masking == 'salient', dropped)
-    own = _write_columns(kept, staging)
-    if not len(own):
+    num_queries = 0
+    while batch := list(itertools.islice(kept, _BATCH_QUERIES)):
+      num_queries += len(batch)
+      encoded = encode(batch)
+      own = encoded.own_blocks
+      hashes = np.where(own < 0, 0, table.hashes[np.maximum(own, 0)])
+      for name, column in [('own_hashes', hashes), *encoded._asdict().items()]:
+        writers[name].extend(column)
+    for writer in writers.values():
+      writer.close()
+    if not num_queries:
       raise errors.UserError(
         'Pre-training must have at least one query. Found no span to mask in '
-        f'the input ({dropped}). Check --input, or use '
-        '--tagger=rules+terms.'
+        f'the input ({dropped}). Check --input, or use --tagger=rules+terms.'
       )
-    hashes = np.where(own == null_block.ID, 0, table.hashes[np.maximum(own, 0)])
-    np.save(os.path.join(staging, 'own_blocks.npy'), own)
-    np.save(os.path.join(staging, 'own_hashes.npy'), hashes.astype(np.uint64))
     manifest.update(
       schema_version=SCHEMA_VERSION,
-      num_queries=len(own),
+      num_queries=num_queries,
       num_dropped=dropped,
       vocabulary_sha256=table.manifest['vocabulary_sha256'],
       masking=masking,
@@ -257,20 +259,3 @@ def _with_short_spans(
       yield query._replace(spans=query.spans[fits])
     else:
       dropped['queries_without_span'] += 1
-
-
-def _write_columns(queries: Iterator[Query], staging: str) -> np.ndarray:
-  """Writes the queries and returns their own blocks, int64 [N]."""
-  writers = {
-    name: columns.ColumnWriter(staging, name, dtype)
-    for name, dtype in COLUMNS.items()
-  }
-  own_blocks = [np.zeros(0, np.int64)]
-  while batch := list(itertools.islice(queries, _BATCH_QUERIES)):
-    encoded = encode(batch)
-    own_blocks.append(encoded.own_blocks)
-    for name, writer in writers.items():
-      writer.extend(getattr(encoded, name))
-  for writer in writers.values():
-    writer.close()
-  return np.concatenate(own_blocks)

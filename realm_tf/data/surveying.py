@@ -1,29 +1,21 @@
 """Looks at a text before anything is made of it: counts, mostly of a sample."""
 
 import collections
-from collections.abc import (
-  Callable,
-  Collection,
-  Iterable,
-  Iterator,
-  Mapping,
-  Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import random
-import re
 from typing import NamedTuple
 
 from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
 from realm_tf.data import held_out
-from realm_tf.text import sentences as sentences_lib
+from realm_tf.data import query_building
 
 _SAMPLE = 400  # Articles whose sentences are tagged.
 _BLOCK_WORDS = 60  # Words of a part of an article that counts as one block.
 _MIN_WORDS = 5
-_ENDS_LIKE_A_SENTENCE = re.compile(r'[.!?]["”’\')\]]*$')
 
 
 class Survey(NamedTuple):
@@ -60,7 +52,7 @@ def look(
     UserError: There is no article.
   """
   rng = random.Random(0)
-  sample: list[sources.Article] = []
+  sample: list[str] = []
   names: set[str] = set()
   of_ids = {}
   number = 0
@@ -70,16 +62,51 @@ def look(
     if article.article_id in ids:
       of_ids[article.article_id] = name
     # Reservoir sampling: each article is in the sample with equal probability.
-    if number <= _SAMPLE:
-      sample.append(article)
-    elif (place := rng.randrange(number)) < _SAMPLE:
-      sample[place] = article
+    place = number - 1 if number <= _SAMPLE else rng.randrange(number)
+    if place < _SAMPLE:
+      sample[place : place + 1] = [article.text]
   if not sample:
     raise errors.UserError(
       'The input must have an article with text. Found none. Give other files, '
       'or --format or --text_key.'
     )
-  return _count(sample, number, names, make_tagger), of_ids
+  lengths = sorted(len(text.split()) for text in sample)
+  found = _tagged(sample, make_tagger(sample))
+  parts = {(span, part) for part, spans in found for span in spans}
+  num_parts = collections.Counter(span for span, _ in parts)
+  num_recurring = sum(
+    any(num_parts[span] > 1 for span in spans) for _, spans in found
+  )
+  factor = number / len(sample)
+  survey = Survey(
+    number,
+    round(factor * sum(lengths)),
+    lengths[int(0.9 * len(lengths))],
+    round(factor * len(found)),
+    round(factor * num_recurring),
+    held_out.share_of(names),
+  )
+  return survey, of_ids
+
+
+def _tagged(
+  texts: Sequence[str], tagger: salient_spans.Tagger
+) -> list[tuple[tuple[int, int], set[str]]]:
+  """Returns the part and the spans of each sentence with a span.
+
+  A part is (number of the text, number in the text).
+  """
+  found = []
+  for number, text in enumerate(texts):
+    sentences = query_building.split(text, counts_lib.Counts())
+    num_words = 0
+    for sentence, spans in zip(sentences, tagger.tag(sentences), strict=True):
+      length = len(sentence.split())
+      num_words += length
+      if spans and length >= _MIN_WORDS:
+        names = {sentence[start:end].lower() for start, end in spans}
+        found.append(((number, num_words // _BLOCK_WORDS), names))
+  return found
 
 
 def split(
@@ -98,52 +125,7 @@ def split(
     for question in questions
   ]
   share = held_out.share_of(set(named))
-  trained: list[questions_lib.Question] = []
-  measured: list[questions_lib.Question] = []
+  sides: tuple[list, list] = [], []
   for question, name in zip(questions, named, strict=True):
-    side = measured if held_out.is_held_out(name, share) else trained
-    side.append(question)
-  return trained, measured
-
-
-def _count(
-  sample: Sequence[sources.Article],
-  num_articles: int,
-  names: set[str],
-  make_tagger: Callable[[Sequence[str]], salient_spans.Tagger],
-) -> Survey:
-  texts = [article.text for article in sample]
-  tagger = make_tagger(texts)
-  lengths = sorted(len(text.split()) for text in texts)
-  parts_of = collections.defaultdict(set)  # Span -> parts with it.
-  found = []  # Spans of each sentence.
-  for number, text in enumerate(texts):
-    for part, spans in _tagged(text, tagger):
-      found.append(spans)
-      for span in spans:
-        parts_of[span].add((number, part))
-  recurring = [any(len(parts_of[s]) > 1 for s in spans) for spans in found]
-  factor = num_articles / len(sample)
-  return Survey(
-    num_articles,
-    round(factor * sum(lengths)),
-    lengths[int(0.9 * len(lengths))],
-    round(factor * len(found)),
-    round(factor * sum(recurring)),
-    held_out.share_of(names),
-  )
-
-
-def _tagged(
-  text: str, tagger: salient_spans.Tagger
-) -> Iterator[tuple[int, set[str]]]:
-  """Yields the part of each sentence with a span, and its spans."""
-  sentences = [text[i:j] for i, j in sentences_lib.split_sentences(text)]
-  num_words = 0
-  for sentence, spans in zip(sentences, tagger.tag(sentences), strict=True):
-    length = len(sentence.split())
-    num_words += length
-    is_long = length >= _MIN_WORDS
-    if spans and is_long and _ENDS_LIKE_A_SENTENCE.search(sentence):
-      names = {sentence[start:end].lower() for start, end in spans}
-      yield num_words // _BLOCK_WORDS, names
+    sides[held_out.is_held_out(name, share)].append(question)
+  return sides

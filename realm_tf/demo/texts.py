@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Optional
 
 import tensorflow as tf
 
-from realm_tf.run import json_files
+from realm_tf import json_text
 
 _PACKED = pathlib.Path(__file__).parent
 
@@ -82,14 +82,14 @@ def write_changed(changed: ChangedFact, output_dir: str) -> None:
   """Writes the articles, the question and both answers to a directory."""
   tf.io.gfile.makedirs(output_dir)
   path = os.path.join(output_dir, '{}').format
-  json_files.write_lines(path('articles.jsonl'), changed.articles)
-  json_files.write_lines(path('question.jsonl'), [changed.question])
+  json_text.write_lines(path('articles.jsonl'), changed.articles)
+  json_text.write_lines(path('question.jsonl'), [changed.question])
   row = {
     'question': changed.question['question'],
     'old_answer': changed.old_answer,
     'new_answer': changed.question['answers'][0],
   }
-  json_files.write(path('changed.json'), row)
+  json_text.write(path('changed.json'), row)
 
 
 def _word(value: str) -> str:

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.exchange import hugging_face_files
 from realm_tf.exchange import hugging_face_names
 from realm_tf.exchange import imported
@@ -20,7 +21,6 @@ from realm_tf.exchange import t5
 from realm_tf.model import bert
 from realm_tf.model import config_sizes
 from realm_tf.model import realm_model
-from realm_tf.run import json_shapes
 from realm_tf.text import tokenizer_files
 
 _ACTIVATIONS = {
@@ -30,8 +30,8 @@ _ACTIVATIONS = {
   'gelu_python': 'gelu',
   'relu': 'relu',
 }
-_WIDTH = json_shapes.optional(json_shapes.count(1, 65_536))
-_NUMBER = json_shapes.optional(json_shapes.NUMBER)
+_WIDTH = json_text.optional(json_text.count(1, 65_536))
+_NUMBER = json_text.optional(json_text.NUMBER)
 # Fields that change a model's outputs, and that must be false or empty.
 _OFF = (
   'is_decoder',
@@ -41,18 +41,18 @@ _OFF = (
   'quantization_config',
 )
 _FIELDS = {
-  'model_type': json_shapes.one_of('bert', 'realm'),
-  'architectures': json_shapes.optional(json_shapes.list_of(json_shapes.TEXT)),
-  'hidden_act': json_shapes.optional(json_shapes.one_of(*_ACTIVATIONS)),
-  'layer_norm_eps': json_shapes.optional(
-    json_shapes.number(
+  'model_type': json_text.one_of('bert', 'realm'),
+  'architectures': json_text.optional(json_text.list_of(json_text.TEXT)),
+  'hidden_act': json_text.optional(json_text.one_of(*_ACTIVATIONS)),
+  'layer_norm_eps': json_text.optional(
+    json_text.number(
       0.999 * bert.LAYER_NORM_EPSILON, 1.001 * bert.LAYER_NORM_EPSILON
     )
   ),
-  'position_embedding_type': json_shapes.optional(
-    json_shapes.one_of('absolute')
+  'position_embedding_type': json_text.optional(
+    json_text.one_of('absolute')
   ),
-  'tie_word_embeddings': json_shapes.optional(json_shapes.SWITCH),
+  'tie_word_embeddings': json_text.optional(json_text.SWITCH),
   'vocab_size': hugging_face_files.SIZE,
   'hidden_size': hugging_face_files.SIZE,
   'num_hidden_layers': hugging_face_files.SIZE,
@@ -212,7 +212,7 @@ def _model_config(
   """Returns the networks' config; REALM models have the release's embedder."""
   for name in _OFF:
     if values.get(name):
-      found = json_shapes.shown(values[name])
+      found = json_text.shown(values[name])
       raise hugging_face_files.wrong(path, f'have no {name}', found)
   try:
     encoder = config_lib.BertConfig(

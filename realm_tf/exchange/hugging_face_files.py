@@ -14,17 +14,16 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.model import weights
-from realm_tf.run import json_files
-from realm_tf.run import json_shapes
 
-SIZE = json_shapes.count(1)
+SIZE = json_text.count(1)
 _ADVICE = 'Choose another model, or copy it again.'
 _FILE = 'model.safetensors'
-_INDEX = {'weight_map': json_shapes.map_of(json_shapes.TEXT)}
+_INDEX = {'weight_map': json_text.map_of(json_text.TEXT)}
 _DTYPES = ('F64', 'F32', 'F16', 'BF16')
 
-Fields = Mapping[str, json_shapes.Shape]
+Fields = Mapping[str, json_text.Shape]
 
 
 def read_json(
@@ -36,7 +35,7 @@ def read_json(
   """
   path = os.path.join(directory, name)
   if tf.io.gfile.exists(path):
-    return check(json_files.read_object(path, 'Copy it again.'), fields, path)
+    return check(json_text.read_object(path, 'Copy it again.'), fields, path)
   if required:
     raise errors.UserError(
       f'A Hugging Face directory must have a {name}. Found none in '
@@ -49,7 +48,7 @@ def check(values: Any, fields: Fields, path: str) -> dict[str, Any]:
   """Checks an object; returns it without its nulls."""
   if isinstance(values, dict):
     values = {name: v for name, v in values.items() if v is not None}
-  return json_shapes.check(values, fields, path, _ADVICE)
+  return json_text.check(values, fields, path, _ADVICE)
 
 
 def wrong(path: str, must: str, found: Any) -> errors.UserError:

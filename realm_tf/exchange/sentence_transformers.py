@@ -14,22 +14,21 @@ from realm_tf import errors
 from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.exchange import hugging_face_files
-from realm_tf.run import json_shapes
 
 # Names of prompts; the first non-empty prompt counts.
 _QUERY_PROMPTS = ('query',)
 _BLOCK_PROMPTS = ('document', 'passage', 'corpus')
 _MODEL_FILE = 'config_sentence_transformers.json'
 _MODEL = {
-  'model_type': json_shapes.optional(json_shapes.one_of('SentenceTransformer')),
-  'truncate_dim': json_shapes.optional(json_shapes.one_of(0)),
-  'similarity_fn_name': json_shapes.optional(
-    json_shapes.one_of('cosine', 'dot', '')
+  'model_type': json_text.optional(json_text.one_of('SentenceTransformer')),
+  'truncate_dim': json_text.optional(json_text.one_of(0)),
+  'similarity_fn_name': json_text.optional(
+    json_text.one_of('cosine', 'dot', '')
   ),
-  'prompts': json_shapes.optional(
-    json_shapes.map_of(json_shapes.nullable(json_shapes.TEXT))
+  'prompts': json_text.optional(
+    json_text.map_of(json_text.nullable(json_text.TEXT))
   ),
-  'default_prompt_name': json_shapes.optional(json_shapes.TEXT),
+  'default_prompt_name': json_text.optional(json_text.TEXT),
 }
 # Arguments for transformers, in the old and the new spelling. The harmless ones
 # change at most the last digits of results.
@@ -44,32 +43,32 @@ _ARGUMENTS = (
 )
 _HARMLESS = ('attn_implementation', 'dtype', 'torch_dtype', 'trust_remote_code')
 _MODALITY = {
-  'method': json_shapes.one_of('forward'),
-  'method_output_name': json_shapes.one_of('last_hidden_state'),
+  'method': json_text.one_of('forward'),
+  'method_output_name': json_text.one_of('last_hidden_state'),
 }
 _ENCODER_FILE = 'sentence_bert_config.json'
 _ENCODER = {
-  'transformer_task': json_shapes.optional(
-    json_shapes.one_of('feature-extraction')
+  'transformer_task': json_text.optional(
+    json_text.one_of('feature-extraction')
   ),
-  'module_output_name': json_shapes.optional(
-    json_shapes.one_of('token_embeddings')
+  'module_output_name': json_text.optional(
+    json_text.one_of('token_embeddings')
   ),
-  'modality_config': json_shapes.optional(
-    json_shapes.object_of({'text': json_shapes.object_of(_MODALITY)})
+  'modality_config': json_text.optional(
+    json_text.object_of({'text': json_text.object_of(_MODALITY)})
   ),
-  'tokenizer_name_or_path': json_shapes.optional(json_shapes.one_of('')),
-  'do_lower_case': json_shapes.optional(json_shapes.SWITCH),
-  'max_seq_length': json_shapes.optional(json_shapes.COUNT),
-  **dict.fromkeys(_ARGUMENTS, json_shapes.optional(json_shapes.OBJECT)),
+  'tokenizer_name_or_path': json_text.optional(json_text.one_of('')),
+  'do_lower_case': json_text.optional(json_text.SWITCH),
+  'max_seq_length': json_text.optional(json_text.COUNT),
+  **dict.fromkeys(_ARGUMENTS, json_text.optional(json_text.OBJECT)),
 }
 # transformers writes 1e30 for no limit, as an integer or a float.
 _NO_LIMIT = 1e9
-_LENGTH = json_shapes.optional(json_shapes.NUMBER)
+_LENGTH = json_text.optional(json_text.NUMBER)
 _TOKENIZER = {
   'model_max_length': _LENGTH,
   'max_len': _LENGTH,
-  'do_lower_case': json_shapes.optional(json_shapes.SWITCH),
+  'do_lower_case': json_text.optional(json_text.SWITCH),
 }
 
 
@@ -112,7 +111,7 @@ def _read_settings(directory: str, encoder_dir: str) -> Settings:
     raise hugging_face_files.wrong(
       os.path.join(directory, _MODEL_FILE),
       'have the prompt of default_prompt_name',
-      json_shapes.shown(default),
+      json_text.shown(default),
     )
   query_prompt, block_prompt = (
     next(filter(None, (prompts.get(name) for name in (*names, default))), '')
@@ -144,7 +143,7 @@ _ORDERS = (
   ('Transformer', 'Pooling', 'Dense'),
   ('Transformer', 'Pooling', 'Dense', 'Normalize'),
 )
-_MODULE = {'type': json_shapes.TEXT, 'path': json_shapes.TEXT}
+_MODULE = {'type': json_text.TEXT, 'path': json_text.TEXT}
 # Mode of Pooling -> our head. Other modes are refused.
 _HEADS = {'cls': 'first', 'mean': 'mean', 'max': 'max'}
 # Switch of each mode in releases up to 4.
@@ -157,7 +156,7 @@ _SWITCHES = {
   'pooling_mode_lasttoken': 'lasttoken',
 }
 _POOLING = dict.fromkeys(
-  (*_SWITCHES, 'include_prompt'), json_shapes.optional(json_shapes.SWITCH)
+  (*_SWITCHES, 'include_prompt'), json_text.optional(json_text.SWITCH)
 )
 _ACTIVATIONS = {
   'torch.nn.modules.activation.Tanh': 'tanh',
@@ -165,10 +164,10 @@ _ACTIVATIONS = {
   'torch.nn.Tanh': 'tanh',
   'torch.nn.Identity': 'identity',
 }
-_EMBEDDING = json_shapes.optional(json_shapes.one_of('sentence_embedding'))
+_EMBEDDING = json_text.optional(json_text.one_of('sentence_embedding'))
 _DENSE = {
-  'activation_function': json_shapes.optional(
-    json_shapes.one_of(*_ACTIVATIONS)
+  'activation_function': json_text.optional(
+    json_text.one_of(*_ACTIVATIONS)
   ),
   'module_input_name': _EMBEDDING,
   'module_output_name': _EMBEDDING,
@@ -247,7 +246,7 @@ def _modules(directory: str, path: str) -> dict[str, str]:
   entries = json_text.parse(input_files.read(path), path, 'Copy it again.')
   if not isinstance(entries, list):
     raise hugging_face_files.wrong(
-      path, 'be a list', json_shapes.shown(entries)
+      path, 'be a list', json_text.shown(entries)
     )
   found = []
   for entry in entries:
@@ -257,7 +256,7 @@ def _modules(directory: str, path: str) -> dict[str, str]:
       raise hugging_face_files.wrong(
         path,
         'list no modules but Transformer, Pooling, Dense and Normalize',
-        json_shapes.shown(module['type']),
+        json_text.shown(module['type']),
       )
     place = module['path']
     found.append((kind, os.path.join(directory, place) if place else directory))

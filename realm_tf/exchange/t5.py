@@ -12,32 +12,32 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.exchange import hugging_face_files
 from realm_tf.exchange import hugging_face_names
 from realm_tf.exchange import imported
 from realm_tf.model import config_sizes
 from realm_tf.model import seq2seq
-from realm_tf.run import json_shapes
 from realm_tf.run import layout
 from realm_tf.text import sentencepieces
 
 _ACTIVATIONS = {'relu': 'relu', 'gated-gelu': 'gated_gelu'}
 _FIELDS = {
-  'model_type': json_shapes.one_of('t5'),
-  'layer_norm_epsilon': json_shapes.optional(json_shapes.number(1e-6, 1e-6)),
-  'feed_forward_proj': json_shapes.optional(json_shapes.one_of(*_ACTIVATIONS)),
-  'tie_word_embeddings': json_shapes.optional(json_shapes.SWITCH),
+  'model_type': json_text.one_of('t5'),
+  'layer_norm_epsilon': json_text.optional(json_text.number(1e-6, 1e-6)),
+  'feed_forward_proj': json_text.optional(json_text.one_of(*_ACTIVATIONS)),
+  'tie_word_embeddings': json_text.optional(json_text.SWITCH),
   'vocab_size': hugging_face_files.SIZE,
   'd_model': hugging_face_files.SIZE,
   'd_kv': hugging_face_files.SIZE,
   'd_ff': hugging_face_files.SIZE,
   'num_heads': hugging_face_files.SIZE,
   'num_layers': hugging_face_files.SIZE,
-  'num_decoder_layers': json_shapes.optional(json_shapes.COUNT),
-  'relative_attention_num_buckets': json_shapes.optional(
-    json_shapes.count(1, 65_536)
+  'num_decoder_layers': json_text.optional(json_text.COUNT),
+  'relative_attention_num_buckets': json_text.optional(
+    json_text.count(1, 65_536)
   ),
-  'relative_attention_max_distance': json_shapes.optional(
+  'relative_attention_max_distance': json_text.optional(
     hugging_face_files.SIZE
   ),
 }

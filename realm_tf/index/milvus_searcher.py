@@ -18,9 +18,8 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.index import searcher
-from realm_tf.run import json_files
-from realm_tf.run import json_shapes
 
 try:
   import pymilvus
@@ -31,7 +30,7 @@ except ImportError as error:
   ) from error
 
 _FILE = 'milvus.json'
-_SAVED = dict.fromkeys(['uri', 'collection'], json_shapes.TEXT)
+_SAVED = dict.fromkeys(['uri', 'collection'], json_text.TEXT)
 _ID, _EMBEDDING = 'id', 'embedding'
 _INSERT_BYTES = 16 << 20  # A server takes at most 64 MiB at once.
 _MAX_QUERIES = 4096  # A server takes at most 16384 at once.
@@ -140,7 +139,7 @@ def _open(directory: str) -> tuple[dict[str, str], pymilvus.MilvusClient]:
   """Returns the fields that `save` wrote, and a client of the server."""
   path = os.path.join(directory, _FILE)
   advice = 'Build the index again with bin.build_index.'
-  saved = json_shapes.check(json_files.read_object(path), _SAVED, path, advice)
+  saved = json_text.check(json_text.read_object(path), _SAVED, path, advice)
   return saved, _connect(saved['uri'])
 
 

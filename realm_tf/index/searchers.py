@@ -23,12 +23,12 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.data import block_table
 from realm_tf.data import masking as masking_lib
 from realm_tf.data import sampling
 from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.run import json_shapes
 
 _EXACT_KINDS = ('brute_force', 'device')
 _TOP = 10
@@ -44,20 +44,20 @@ _NUM_QUERIES = 512
 _BATCH = 64
 # The effort for a tuned k; 'measured', the recall there, may be missing.
 _EFFORT = {
-  'k': json_shapes.count(1),
-  'leaves_to_search': json_shapes.count(1),
-  'num_to_rescore': json_shapes.COUNT,
+  'k': json_text.count(1),
+  'leaves_to_search': json_text.count(1),
+  'num_to_rescore': json_text.COUNT,
 }
 # The field 'searcher' of an index's manifest.
-SHAPE = json_shapes.object_of(
+SHAPE = json_text.object_of(
   {
-    'kind': json_shapes.one_of(*_EXACT_KINDS, 'scann', 'milvus'),
-    'num_leaves': json_shapes.optional(json_shapes.count(1)),
+    'kind': json_text.one_of(*_EXACT_KINDS, 'scann', 'milvus'),
+    'num_leaves': json_text.optional(json_text.count(1)),
     # Until 0.6, 'disk': without rescoring, such an index would find less.
-    'vectors': json_shapes.optional(json_shapes.one_of(None)),
-    'dtype': json_shapes.optional(json_shapes.one_of('float32', 'bfloat16')),
-    'efforts': json_shapes.optional(
-      json_shapes.list_of(json_shapes.object_of(_EFFORT))
+    'vectors': json_text.optional(json_text.one_of(None)),
+    'dtype': json_text.optional(json_text.one_of('float32', 'bfloat16')),
+    'efforts': json_text.optional(
+      json_text.list_of(json_text.object_of(_EFFORT))
     ),
   }
 )

@@ -24,16 +24,14 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.data import npy_files
 from realm_tf.index import embedding_shards
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import searchers
 from realm_tf.model import realm_model
 from realm_tf.model import weights
-from realm_tf.run import json_files
-from realm_tf.run import json_shapes
 from realm_tf.run import layout
-from realm_tf.run import listed_files
 from realm_tf.run import manifests
 from realm_tf.run import versions
 
@@ -70,22 +68,22 @@ class Plan(NamedTuple):
 
 
 _PLAN_FIELDS = {
-  **json_shapes.fields_of(Plan),
-  'block_tokens': json_shapes.count(1),
-  'storage_dtype': json_shapes.one_of('float32', 'float16', 'bfloat16'),
-  'shard_blocks': json_shapes.count(1),
+  **json_text.fields_of(Plan),
+  'block_tokens': json_text.count(1),
+  'storage_dtype': json_text.one_of('float32', 'float16', 'bfloat16'),
+  'shard_blocks': json_text.count(1),
 }
 KIND = manifests.Kind(
   'an index version',
   'bin.build_index',
   {
-    'shards': json_shapes.list_of(
-      json_shapes.row_of(json_shapes.TEXT, json_shapes.COUNT)
+    'shards': json_text.list_of(
+      json_text.row_of(json_text.TEXT, json_text.COUNT)
     ),
     **versions.KIND.fields,
     **_PLAN_FIELDS,
-    'embedding_size': json_shapes.COUNT,
-    'assets': json_shapes.TEXT,
+    'embedding_size': json_text.COUNT,
+    'assets': json_text.TEXT,
     'searcher': searchers.SHAPE,
   },
   [os.path.basename(layout.params_file(''))],
@@ -123,13 +121,13 @@ def begin(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
   staging = f'{params_file}.{uuid.uuid4().hex}'
   weights.write(embedder_variables(model), staging)
   tf.io.gfile.rename(staging, params_file, overwrite=True)
-  json_files.write(os.path.join(path, 'plan.json'), plan._asdict())
+  json_text.write(os.path.join(path, 'plan.json'), plan._asdict())
 
 
 def read_plan(path: str) -> Optional[Plan]:
   """Returns the plan of the version at `path`, or None."""
-  fields = json_files.read(os.path.join(path, 'plan.json'))
-  if not json_shapes.holds(fields, json_shapes.object_of(_PLAN_FIELDS)):
+  fields = json_text.read(os.path.join(path, 'plan.json'))
+  if not json_text.holds(fields, json_text.object_of(_PLAN_FIELDS)):
     return None  # No file, or another form.
   return Plan(*(fields[name] for name in Plan._fields))
 
@@ -182,7 +180,7 @@ def complete(
   searchers.save(built.searcher, searcher_dir)
   if versions.is_complete(path):
     searchers.release(built.settings, searcher_dir)
-    listed_files.remove_tree(directory)
+    manifests.remove_tree(directory)
     return version
   params_file = layout.params_file(path)
   files = {os.path.basename(params_file): manifests.describe(params_file)}

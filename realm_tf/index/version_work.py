@@ -15,10 +15,10 @@ import numpy as np
 import tensorflow as tf
 import tqdm
 
+from realm_tf import json_text
 from realm_tf.index import embedding_shards
 from realm_tf.index import storage
-from realm_tf.run import json_shapes
-from realm_tf.run import listed_files
+from realm_tf.run import manifests
 from realm_tf.run import shared_work
 from realm_tf.run import versions
 
@@ -26,8 +26,8 @@ from realm_tf.run import versions
 EmbedRows = Callable[[np.ndarray, Callable[[int], None]], np.ndarray]
 _COMPLETE = 'complete'  # The last task.
 _RESULT = {
-  **json_shapes.fields_of(embedding_shards.Shard),
-  'sha256': json_shapes.SHA256,
+  **json_text.fields_of(embedding_shards.Shard),
+  'sha256': json_text.SHA256,
 }
 
 
@@ -114,21 +114,21 @@ class VersionWork:
         while not versions.is_complete(path):
           if job.ends_overtaken and versions.newest(root, above=step):
             return False
-          with self._tasks.claim(self._next_tasks()) as task:
-            if task is None:
-              job.wait()
-            elif task != _COMPLETE:
-              self._embed(task, embed_rows)
-            else:
-              results = self._tasks.results(self._names, _RESULT)
-              shards = [
-                embedding_shards.Shard(*(result[name] for name in _RESULT))
-                for result in results
-              ]
-              complete(shards, self._unique_name())
-              has_completed = True
+          task = self._tasks.claim(self._next_tasks())
+          if task is None:
+            job.wait()
+          elif task != _COMPLETE:
+            self._embed(task, embed_rows)
+          else:
+            results = self._tasks.results(self._names, _RESULT)
+            shards = [
+              embedding_shards.Shard(*(result[name] for name in _RESULT))
+              for result in results
+            ]
+            complete(shards, self._unique_name())
+            has_completed = True
       if has_completed:
-        listed_files.remove_tree(self._directory)
+        manifests.remove_tree(self._directory)
     except (tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
       # Another worker completed the version and is removing the folder.
       if not versions.is_complete(path):

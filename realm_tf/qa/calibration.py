@@ -14,9 +14,8 @@ from absl import logging
 import numpy as np
 import tensorflow as tf
 
+from realm_tf import json_text
 from realm_tf.qa import answer_choice
-from realm_tf.run import json_files
-from realm_tf.run import json_shapes
 
 NAME = 'calibration.json'
 # Log-odds; its probabilities are within 1e-6 of 0 and 1.
@@ -64,8 +63,8 @@ class Calibration(NamedTuple):
 
 
 _FIELDS = {
-  **dict.fromkeys(Calibration._fields, json_shapes.NUMBER),
-  'setting': json_shapes.OBJECT,
+  **dict.fromkeys(Calibration._fields, json_text.NUMBER),
+  'setting': json_text.OBJECT,
 }
 
 
@@ -116,7 +115,7 @@ def probability(
 def write(calibration: Calibration, setting: Setting, model_dir: str) -> None:
   """Writes calibration.json; `read` returns it for the same setting."""
   value = {**calibration._asdict(), 'setting': setting._asdict()}
-  json_files.write(os.path.join(model_dir, NAME), value)
+  json_text.write(os.path.join(model_dir, NAME), value)
 
 
 def read(model_dir: str, setting: Setting) -> Optional[Calibration]:
@@ -130,8 +129,8 @@ def read(model_dir: str, setting: Setting) -> Optional[Calibration]:
   path = os.path.join(model_dir, NAME)
   if not tf.io.gfile.exists(path):
     return None
-  found = json_files.read_object(path, _ADVICE)
-  json_shapes.check(found, _FIELDS, path, _ADVICE)
+  found = json_text.read_object(path, _ADVICE)
+  json_text.check(found, _FIELDS, path, _ADVICE)
   made_for = found['setting']
   if made_for != setting._asdict():
     logging.info(

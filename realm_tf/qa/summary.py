@@ -20,7 +20,6 @@ from realm_tf import json_text
 from realm_tf.corpus import json_records
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.qa import outcome as outcome_lib
-from realm_tf.run import json_shapes
 
 METRICS = 'metrics.json'
 PREDICTIONS = 'predictions.jsonl'
@@ -53,7 +52,7 @@ _INTERVALS = {
   'span_recall@5': 'span_intervals',
 }
 
-_RANK = json_shapes.nullable(json_shapes.COUNT)
+_RANK = json_text.nullable(json_text.COUNT)
 
 Categories = dict[str, dict[str, dict[str, float]]]
 
@@ -244,16 +243,16 @@ def read_right(
   """
   name, field, shape = RANKS, 'answer_rank', _RANK
   if metric == 'exact_match':
-    name, field, shape = PREDICTIONS, 'prediction', json_shapes.TEXT
+    name, field, shape = PREDICTIONS, 'prediction', json_text.TEXT
   path = os.path.join(directory, name)
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
       f'An evaluation with {metric} must have {name}. Found no {path}. Run '
       'bin.evaluate again.'
     )
-  fields = {'question': json_shapes.TEXT, field: shape}
+  fields = {'question': json_text.TEXT, field: shape}
   rows = [
-    json_shapes.check(row, fields, where, 'Run bin.evaluate again.')
+    json_text.check(row, fields, where, 'Run bin.evaluate again.')
     for where, row in json_records.read_lines(path)
   ]
   if [row['question'] for row in rows] != [q.question for q in questions]:

@@ -5,19 +5,18 @@ The trainer replaces the file as a whole; reports read it.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Optional
+import itertools
+from typing import Optional
 
+import msgspec
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf import input_files
 from realm_tf import json_text
-from realm_tf.run import json_files
-from realm_tf.run import json_shapes
 from realm_tf.run import layout
 
 
-class Candidate(NamedTuple):
+class Candidate(msgspec.Struct, frozen=True):
   """A candidate of a query. The null block has no id and empty texts."""
 
   block_id: Optional[int]
@@ -30,27 +29,7 @@ class Candidate(NamedTuple):
   utility: Optional[float]
 
 
-_CANDIDATE = json_shapes.object_of(
-  {
-    'block_id': json_shapes.nullable(json_shapes.COUNT),
-    'title': json_shapes.TEXT,
-    'text': json_shapes.TEXT,
-    'p_z': json_shapes.NUMBER,
-    'p_y': json_shapes.NUMBER,
-    'utility': json_shapes.nullable(json_shapes.NUMBER),
-  }
-)
-_FIELDS = {
-  'step': json_shapes.COUNT,
-  'query': json_shapes.TEXT,
-  'masked': json_shapes.list_of(
-    json_shapes.row_of(json_shapes.COUNT, json_shapes.COUNT)
-  ),
-  'candidates': json_shapes.list_of(_CANDIDATE),
-}
-
-
-class Example(NamedTuple):
+class Example(msgspec.Struct, frozen=True):
   """A query x, its masked words y and its candidates z."""
 
   step: int  # Training step of the parameters.
@@ -80,45 +59,24 @@ def cut_at(
 
 def write(run_dir: str, examples: Sequence[Example]) -> None:
   """Replaces the examples of a run."""
-  json_files.write_lines(
-    layout.examples_file(run_dir),
-    (
-      {
-        **example._asdict(),
-        'candidates': [c._asdict() for c in example.candidates],
-      }
-      for example in examples
-    ),
-  )
+  path = layout.examples_file(run_dir)
+  json_text.write_lines(path, map(msgspec.to_builtins, examples))
 
 
 def read(run_dir: str) -> list[Example]:
   """Returns the examples of a run, [] without a file; UserError if damaged."""
   path = layout.examples_file(run_dir)
-  if not tf.io.gfile.exists(path):
-    return []
-  lines = input_files.read(path).splitlines()
-  return [_parse(line, f'{path}:{i}') for i, line in enumerate(lines, 1)]
-
-
-def _parse(line: bytes, where: str) -> Example:
   advice = 'Remove the file: the trainer writes it again.'
-  fields = json_shapes.check(
-    json_text.parse(line, where, advice), _FIELDS, where, advice
-  )
-  query, masked = fields['query'], fields['masked']
-  positions = [position for span in masked for position in span]
-  if positions != sorted(positions) or max(positions, default=0) > len(query):
-    raise errors.UserError(
-      f"'masked' in {where} must be spans of its query, one after the other. "
-      f'Found {json_shapes.shown(masked)}. {advice}'
-    )
-  return Example(
-    fields['step'],
-    query,
-    [(start, end) for start, end in masked],
-    [
-      Candidate(*(candidate[name] for name in Candidate._fields))
-      for candidate in fields['candidates']
-    ],
-  )
+  found: list[Example] = []
+  if not tf.io.gfile.exists(path):
+    return found
+  for where, fields in json_text.read_lines(path, advice):
+    example = json_text.convert(fields, Example, where, advice)
+    places = [0, *itertools.chain(*example.masked), len(example.query)]
+    if places != sorted(places):
+      raise errors.UserError(
+        f"'masked' in {where} must be spans of its query, one after the other. "
+        f'Found {json_text.shown(example.masked)}. {advice}'
+      )
+    found.append(example)
+  return found

@@ -4,15 +4,17 @@ The manifest has the size and SHA-256 of each file, and its own SHA-256. Readers
 need no lock, and no directory is renamed: object stores cannot. Opening
 compares sizes and hashes small files; `check` with `contents` hashes all files.
 
-Manifests may come from strangers: all fields are checked, and names that lead
-out of the directory are refused (`listed_files`).
+Manifests may come from strangers: all fields are checked. Jobs open, copy and
+delete the named files, so names that lead out of the directory, by '..' or by
+links, are refused.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import hashlib
 import itertools
 import json
 import os
+import shutil
 import threading
 import time
 from typing import Any, NamedTuple, Optional
@@ -21,21 +23,21 @@ from absl import logging
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.run import json_files
-from realm_tf.run import json_shapes
-from realm_tf.run import listed_files
+from realm_tf import input_files
+from realm_tf import json_text
 
 NAME = 'manifest.json'
 # Files up to this size are hashed when a directory is opened, in some 10 ms
 # each. Readers check samples of larger files.
 SMALL_BYTES = 8 << 20
 _OWN_SHA256 = 'manifest_sha256'
+_FORBIDDEN = '\\:\0'  # Occur in other systems' paths, drives and URLs.
 _CHUNK_BYTES = 1 << 20
 _PAUSE_SECS = 0.01  # At most 100 MB/s, a tenth of a core.
-_FILE = {'size': json_shapes.COUNT, 'sha256': json_shapes.SHA256}
+_FILE = {'size': json_text.COUNT, 'sha256': json_text.SHA256}
 _FIELDS = {
-  'files': json_shapes.map_of(json_shapes.object_of(_FILE)),
-  _OWN_SHA256: json_shapes.SHA256,
+  'files': json_text.map_of(json_text.object_of(_FILE)),
+  _OWN_SHA256: json_text.SHA256,
 }
 
 
@@ -45,7 +47,7 @@ class Kind(NamedTuple):
   what: str  # For errors, e.g. 'a corpus directory'.
   made_by: str  # For errors, e.g. 'bin.make_blocks'.
   # Further fields of the manifest; no other kind has the first one.
-  fields: Mapping[str, json_shapes.Shape]
+  fields: Mapping[str, json_text.Shape]
   files: Sequence[str] = ()  # Files that the manifest must list.
 
 
@@ -70,7 +72,7 @@ def write(
   """
   manifest = json.loads(json.dumps({**metadata, 'files': files}))
   manifest[_OWN_SHA256] = _own_sha256(manifest)
-  json_files.write(os.path.join(directory, NAME), manifest)
+  json_text.write(os.path.join(directory, NAME), manifest)
   return manifest
 
 
@@ -88,19 +90,19 @@ def read(directory: str, kind: Kind) -> dict[str, Any]:
       f'{kind.made_by}.'
     )
   advice = f'Make {kind.what} again with {kind.made_by}.'
-  manifest = json_files.read_object(path, advice)
+  manifest = json_text.read_object(path, advice)
   for name in (*itertools.islice(kind.fields, 1), 'files'):
     if name not in manifest:
       raise errors.UserError(
         f'{directory} must be {kind.what}. Found no {name!r} in its {NAME}. '
         f'Make one with {kind.made_by}.'
       )
-  json_shapes.check(manifest, {**_FIELDS, **kind.fields}, path, advice)
+  json_text.check(manifest, {**_FIELDS, **kind.fields}, path, advice)
   if manifest[_OWN_SHA256] != _own_sha256(manifest):
     raise errors.UserError(
       f'{path} must be unchanged. Found another SHA-256 than its own. {advice}'
     )
-  listed_files.check_names(directory, manifest['files'], NAME)
+  check_names(directory, manifest['files'])
   require_files(manifest, kind.files, path, advice)
   return manifest
 
@@ -136,19 +138,19 @@ def check_file(
   name: str,
   expected: Mapping[str, Any],
   contents: bool,
-  pause: Callable[[], None] = lambda: None,
+  pause_secs: float = 0.0,
 ) -> None:
   """Raises UserError unless a file fits its entry in the manifest.
 
   Args:
     contents: Whether to compare the SHA-256 too.
-    pause: Called after each MiB that is read.
+    pause_secs: Pause after each MiB that is read.
   """
   path = os.path.join(directory, name)
   try:
     found = {'size': tf.io.gfile.stat(path).length}
     if contents and found['size'] == expected['size']:
-      found = describe(path, pause)
+      found = describe(path, pause_secs)
   except (tf.errors.OpError, OSError) as error:
     raise errors.UserError(
       f'{path} must be there: {NAME} lists it. Found: '
@@ -163,62 +165,46 @@ def check_file(
 
 
 def check_in_background(
-  directory: str,
-  manifest: Mapping[str, Any],
-  pause: Callable[[], None] = lambda: time.sleep(_PAUSE_SECS),
+  directory: str, manifest: Mapping[str, Any], pause_secs: float = _PAUSE_SECS
 ) -> Optional[threading.Thread]:
   """Hashes the large files in a thread; returns None if there are none.
 
   A server can thus answer at once. A changed file is logged as an error.
-
-  Args:
-    pause: Called after each MiB.
   """
-  large = {
-    name: entry
-    for name, entry in manifest['files'].items()
-    if entry['size'] > SMALL_BYTES
-  }
+  files = manifest['files']
+  large = [name for name in files if files[name]['size'] > SMALL_BYTES]
   if not large:
     return None
-  thread = threading.Thread(
-    target=_check_large, args=[directory, large, pause], daemon=True
-  )
+
+  def work() -> None:
+    begun = time.monotonic()
+    try:
+      for name in large:
+        check_file(directory, name, files[name], True, pause_secs)
+    except errors.UserError as error:
+      logging.error('A check in the background found damage: %s', error)
+      return
+    logging.info(
+      'The %d large files of %s are unchanged: %.1f GB, read in %.0f s.',
+      len(large),
+      directory,
+      sum(files[name]['size'] for name in large) / 1e9,
+      time.monotonic() - begun,
+    )
+
+  thread = threading.Thread(target=work, daemon=True)
   thread.start()
   return thread
 
 
-def _check_large(
-  directory: str,
-  large: Mapping[str, Mapping[str, Any]],
-  pause: Callable[[], None],
-) -> None:
-  begun = time.monotonic()
-  try:
-    for name, entry in large.items():
-      check_file(directory, name, entry, contents=True, pause=pause)
-  except errors.UserError as error:
-    logging.error('A check in the background found damage: %s', error)
-    return
-  logging.info(
-    'The %d large files of %s are unchanged: %.1f GB, read in %.0f s.',
-    len(large),
-    directory,
-    sum(entry['size'] for entry in large.values()) / 1e9,
-    time.monotonic() - begun,
-  )
-
-
-def describe(
-  path: str, pause: Callable[[], None] = lambda: None
-) -> dict[str, Any]:
-  """Returns size and SHA-256 of a file; calls `pause` after each MiB."""
+def describe(path: str, pause_secs: float = 0.0) -> dict[str, Any]:
+  """Returns size and SHA-256 of a file; pauses after each MiB."""
   digest, size = hashlib.sha256(), 0
   with tf.io.gfile.GFile(path, 'rb') as file:
     while chunk := file.read(_CHUNK_BYTES):
       digest.update(chunk)
       size += len(chunk)
-      pause()
+      time.sleep(pause_secs)
   return {'size': size, 'sha256': digest.hexdigest()}
 
 
@@ -244,3 +230,55 @@ def _own_sha256(manifest: Mapping[str, Any]) -> str:
   except RecursionError:  # The parser allows a few more levels.
     return ''
   return hashlib.sha256(text.encode('utf-8')).hexdigest()
+
+
+def check_names(directory: str, names: Iterable[str]) -> None:
+  """Raises UserError unless all names, with '/', are files below `directory`.
+
+  The files need not exist.
+  """
+  root = None if '://' in directory else os.path.realpath(directory)
+  for name in names:
+    problem = ''
+    if (
+      not {'', '.', '..'}.isdisjoint(name.split('/'))
+      or any(letter in _FORBIDDEN for letter in name)
+      or not name.isprintable()
+      or name.lower() == NAME
+    ):
+      problem = 'is no name of a file below it'
+    elif root is not None:
+      path = os.path.join(root, name)
+      try:
+        if not os.path.realpath(path).startswith(os.path.join(root, '')):
+          problem = 'leads out of it by a link'
+      except (OSError, ValueError) as error:
+        problem = f'is no path: {error}'
+    if problem:
+      raise errors.UserError(
+        f'Names in the manifest of {directory} must be of files below it. '
+        f'Found {name[:200]!r}, which {problem}. Nothing was opened or '
+        'deleted. Make the directory again, or take it from somebody whom you '
+        'trust.'
+      )
+    if root is not None:
+      input_files.check(path)
+
+
+def remove_tree(path: str) -> None:
+  """Removes a directory with its links, but not the links' targets.
+
+  Raises:
+    tf.errors.NotFoundError: The directory is missing, or another process is
+      removing it.
+  """
+  if '://' in path:
+    tf.io.gfile.rmtree(path)
+    return
+  try:
+    if os.path.islink(path):
+      os.remove(path)
+    else:
+      shutil.rmtree(path)
+  except FileNotFoundError as error:
+    raise tf.errors.NotFoundError(None, None, str(error)) from error

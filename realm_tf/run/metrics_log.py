@@ -1,8 +1,8 @@
 """Writes and reads metrics.jsonl and other logs, one step per line."""
 
 from collections.abc import Mapping
+import contextlib
 import json
-import math
 from typing import Any, NamedTuple
 
 from absl import logging
@@ -12,11 +12,10 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf import input_files
 from realm_tf import json_text
-from realm_tf.run import json_shapes
 from realm_tf.run import layout
 
 STEP = 'step'
-_FIELDS = {STEP: json_shapes.COUNT}
+_FIELDS = {STEP: json_text.COUNT}
 Row = dict[str, float]
 
 
@@ -53,25 +52,28 @@ def cut(path: str, step: int) -> None:
   """Removes rows after `step`, and an incomplete last line."""
   if not tf.io.gfile.exists(path):
     return
-  lines = input_files.read(path).splitlines()
-  kept = [line for line in lines if _step_of(line) <= step]
+  kept = []
+  for line in input_files.read(path).splitlines():
+    # A crash leaves half a line.
+    with contextlib.suppress(errors.UserError):
+      if _parse(line, path)[STEP] <= step:
+        kept.append(line + b'\n')
   with tf.io.gfile.GFile(path, 'wb') as file:
-    file.write(b''.join(line + b'\n' for line in kept))
+    file.write(b''.join(kept))
 
 
 def values(path: str, metric: str) -> dict[int, float]:
   """Returns step -> value of one metric; {} without a file."""
   if not tf.io.gfile.exists(path):
     return {}
-  rows = _rows(path)
-  return {int(row[STEP]): row[metric] for row in rows if metric in row}
+  return {int(row[STEP]): row[metric] for row in _rows(path) if metric in row}
 
 
 def read(path: str) -> list[Row]:
   """Returns the rows, by an increasing int 'step'.
 
-  An incomplete last line is skipped: the file may be growing. If a resumed run
-  logged a step twice, the later row counts.
+  An incomplete last line is skipped: the file may be growing. A resumed run
+  begins with `cut`.
 
   Raises:
     UserError: There is no file or no row, or a line is damaged.
@@ -95,11 +97,9 @@ def by_metric(rows: list[Row]) -> dict[str, Series]:
   names = dict.fromkeys(name for row in rows for name in row if name != STEP)
   found = {}
   for name in names:
-    having = [row for row in rows if name in row]
-    found[name] = Series(
-      np.array([row[STEP] for row in having], np.int64),
-      np.array([row[name] for row in having], np.float64),
-    )
+    having = [(row[STEP], row[name]) for row in rows if name in row]
+    steps, numbers = zip(*having)
+    found[name] = Series(np.array(steps, np.int64), np.array(numbers, float))
   return found
 
 
@@ -115,33 +115,17 @@ def _rows(path: str) -> list[Row]:
       if number == len(lines) and not line.endswith(b'\n'):
         break
       raise
-    while rows and rows[-1][STEP] >= row[STEP]:
-      rows.pop()
     rows.append(row)
   return rows
-
-
-def _step_of(line: bytes) -> float:
-  try:
-    return _parse(line, '')[STEP]
-  except errors.UserError:  # A crash left half a line.
-    return float('inf')
 
 
 def _parse(line: bytes, where: str) -> Row:
   advice = 'Fix or remove the line.'
   fields = json_text.parse_object(line.rstrip(), where, advice)
-  json_shapes.check(fields, _FIELDS, where, advice)
-  numbers = {
-    name: _float(value)
+  json_text.check(fields, _FIELDS, where, advice)
+  return {
+    # By its text: an integer may have hundreds of digits.
+    name: value if name == STEP else float(str(value))
     for name, value in fields.items()
     if type(value) in (int, float)  # isinstance takes a bool for an int.
   }
-  return {**numbers, STEP: fields[STEP]}
-
-
-def _float(value: float) -> float:
-  try:
-    return float(value)
-  except OverflowError:  # An integer with hundreds of digits.
-    return math.inf if value > 0 else -math.inf

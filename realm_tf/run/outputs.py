@@ -1,6 +1,6 @@
 """Checks a job's output files and directories, and publishes directories."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import contextlib
 import os
 import shutil
@@ -11,7 +11,6 @@ import uuid
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.run import listed_files
 from realm_tf.run import manifests
 
 
@@ -34,9 +33,7 @@ def check_new(output_dir: str, overwrite: bool = False) -> None:
 
   A directory to overwrite needs an intact manifest, with the files to delete.
   """
-  if not manifests.is_complete(output_dir):
-    return
-  if not overwrite:
+  if manifests.is_complete(output_dir) and not overwrite:
     raise errors.UserError(
       f'--output_dir must be new. Found a {manifests.NAME} in {output_dir}. '
       'Give another directory, or --overwrite.'
@@ -80,8 +77,8 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
     metadata: dict[str, Any] = {}
     yield staging, metadata
     files = manifests.describe_all(staging)
-    listed_files.check_names(output_dir, files, manifests.NAME)
-    _delete_published(output_dir)
+    manifests.check_names(output_dir, files)
+    _remove(_published(output_dir))
     for name in files:
       path = os.path.join(output_dir, name)
       published.append(path)
@@ -90,7 +87,7 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
       move(os.path.join(staging, name), path)
     metadata.update(manifests.write(output_dir, files, metadata))
   except (OSError, tf.errors.OpError) as error:  # Usually a full disk.
-    listed_files.remove(published)
+    _remove(published)
     raise errors.UserError(
       f'{output_dir} must be writable and have room. Found: {error}. Nothing '
       'is left of it. Free some space, or write elsewhere.'
@@ -100,7 +97,12 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _published(output_dir: str) -> list[str]:
-  """Returns the paths that a complete directory's manifest lists."""
+  """Returns the files of a complete directory, or none.
+
+  The manifest is the first: without it, readers use none of the files.
+  """
+  if not manifests.is_complete(output_dir):
+    return []
   try:
     names = manifests.read(output_dir, manifests.ANY)['files']
   except errors.UserError as error:
@@ -109,16 +111,14 @@ def _published(output_dir: str) -> list[str]:
       f'files. Found: {error} Nothing was deleted. Give another --output_dir, '
       f'or remove {os.path.join(output_dir, manifests.NAME)} yourself.'
     ) from error
-  return [os.path.join(output_dir, name) for name in names]
+  return [os.path.join(output_dir, name) for name in (manifests.NAME, *names)]
 
 
-def _delete_published(output_dir: str) -> None:
-  if not manifests.is_complete(output_dir):
-    return
-  paths = _published(output_dir)
-  # The manifest goes first: without it, readers use none of the files.
-  tf.io.gfile.remove(os.path.join(output_dir, manifests.NAME))
-  listed_files.remove(paths)
+def _remove(paths: Iterable[str]) -> None:
+  """Removes the files that exist."""
+  for path in paths:
+    with contextlib.suppress(tf.errors.NotFoundError):
+      tf.io.gfile.remove(path)
 
 
 def _check_writable(path: str, folder: str) -> None:

@@ -11,28 +11,27 @@ import os
 from typing import Any
 
 from realm_tf import errors
-from realm_tf import input_files
 from realm_tf import json_text
-from realm_tf.run import json_shapes
 
 NAME = 'realm.json'
 EXAMPLES = 'examples.json'
-_KINDS: dict[str, type] = {
-  'model_dir': str,
-  'corpus_dir': str,
-  'index_dir': str,
-  'reader_dir': str,
-  'pretrained_dir': str,
-  'retriever': str,
-  'sparse_weight': float,
-  'num_read': int,
-  'answer_by': str,
-  'best_effort': bool,
+_FIELDS = {
+  'model_dir': json_text.TEXT,
+  'corpus_dir': json_text.TEXT,
+  'index_dir': json_text.TEXT,
+  'reader_dir': json_text.TEXT,
+  'pretrained_dir': json_text.TEXT,
+  'retriever': json_text.TEXT,
+  'sparse_weight': json_text.NUMBER,
+  'num_read': json_text.WHOLE,
+  'answer_by': json_text.TEXT,
+  'best_effort': json_text.SWITCH,
 }
 _SEARCH = {'retriever', 'sparse_weight'}
 _EXAMPLES = dict.fromkeys(
-  ('questions', 'masked'), json_shapes.list_of(json_shapes.TEXT)
+  ('questions', 'masked'), json_text.list_of(json_text.TEXT)
 )
+_ADVICE = 'Run the recipe again, with this version.'
 
 
 def read(directory: str, given: Collection[str] = ()) -> dict[str, Any]:
@@ -44,34 +43,27 @@ def read(directory: str, given: Collection[str] = ()) -> dict[str, Any]:
   path = os.path.join(directory, NAME)
   if not os.path.exists(path):
     return {}
-  values = json_text.parse_object(input_files.read(path), path)
-  if unknown := sorted(values.keys() - _KINDS.keys()):
+  values = json_text.read_object(path, _ADVICE)
+  if unknown := sorted(values.keys() - _FIELDS.keys()):
     raise errors.UserError(
-      f'{path} may have only {", ".join(_KINDS)}. Found {unknown[0]!r:.60}. '
-      'Run the recipe again, with this version.'
+      f'{path} may have only {", ".join(_FIELDS)}. Found {unknown[0]!r:.60}. '
+      f'{_ADVICE}'
     )
-  replaced = {*given} if _SEARCH.isdisjoint(given) else {*given, *_SEARCH}
-  found = {}
-  for name, kind in _KINDS.items():
-    value: Any = values.get(name)
-    if value is None or name in replaced:
-      continue
-    if kind is float and type(value) is int:
-      value = float(value)
-    if not isinstance(value, kind):
-      raise errors.UserError(
-        f'{path} must have a {kind.__name__} as "{name}". Found {value!r:.60}. '
-        'Run the recipe again.'
-      )
-    is_path = name.endswith('_dir')
-    found[name] = os.path.join(directory, str(value)) if is_path else value
+  found = {name: each for name, each in values.items() if each is not None}
+  present = {name: _FIELDS[name] for name in found}
+  json_text.check(found, present, path, _ADVICE)
   examples = os.path.join(directory, EXAMPLES)
-  if 'examples' not in given and os.path.exists(examples):
+  if os.path.exists(examples):
     found['examples'] = examples
-  return found
+  left_out = {*given} if _SEARCH.isdisjoint(given) else {*given, *_SEARCH}
+  return {
+    name: os.path.join(directory, value) if name.endswith('_dir') else value
+    for name, value in found.items()
+    if name not in left_out
+  }
 
 
 def read_examples(path: str) -> dict[str, list[str]]:
   """Returns texts that the model answers: "questions" and "masked"."""
-  values = json_text.parse_object(input_files.read(path), path)
-  return json_shapes.check(values, _EXAMPLES, path, 'Run the recipe again.')
+  values = json_text.read_object(path, _ADVICE)
+  return json_text.check(values, _EXAMPLES, path, _ADVICE)

@@ -14,21 +14,17 @@ from typing import Any, NamedTuple, Optional
 from absl import logging
 import tensorflow as tf
 
-from realm_tf.run import json_files
-from realm_tf.run import json_shapes
+from realm_tf import json_text
 from realm_tf.run import layout
-from realm_tf.run import listed_files
 from realm_tf.run import manifests
 
 # Names from `version_path`. `str.isdigit` also accepts '²' and '٣'.
 _NAME = re.compile('[0-9]{9}|[1-9][0-9]{9,17}')
 KIND = manifests.Kind(
-  'a complete version', 'the job that wrote it', {'step': json_shapes.COUNT}
+  'a complete version', 'the job that wrote it', {'step': json_text.COUNT}
 )
 
-_IN_USE = json_shapes.object_of(
-  {'steps': json_shapes.list_of(json_shapes.COUNT)}
-)
+_IN_USE = json_text.object_of({'steps': json_text.list_of(json_text.COUNT)})
 
 
 class Version(NamedTuple):
@@ -53,7 +49,7 @@ def publish(
   if is_complete(path):
     return Version(step, path)
   if tf.io.gfile.exists(path):
-    listed_files.remove_tree(path)
+    manifests.remove_tree(path)
   tf.io.gfile.makedirs(path)
   write(path)
   return seal(path, step, manifests.describe_all(path), metadata)
@@ -144,8 +140,14 @@ def prune(
     return
   for step in steps(root):
     if step < newest_first[keep - 1] and step not in in_use:
-      release(version_path(root, step))
-      _remove(version_path(root, step))
+      path = version_path(root, step)
+      release(path)
+      # The manifest goes first, so that no reader opens a half-removed version,
+      # which may be incomplete, or which another process may remove.
+      with contextlib.suppress(tf.errors.NotFoundError):
+        tf.io.gfile.remove(os.path.join(path, manifests.NAME))
+      with contextlib.suppress(tf.errors.NotFoundError):
+        manifests.remove_tree(path)
 
 
 def declare_in_use(run_dir: str, process: int, in_use: Sequence[int]) -> None:
@@ -160,7 +162,7 @@ def declare_in_use(run_dir: str, process: int, in_use: Sequence[int]) -> None:
   """
   path = layout.index_in_use_file(run_dir, process)
   try:
-    json_files.write(path, {'steps': [int(step) for step in in_use]})
+    json_text.write(path, {'steps': [int(step) for step in in_use]})
   except (OSError, tf.errors.OpError) as error:
     logging.warning('Could not write %s: %s', path, error)
 
@@ -172,18 +174,5 @@ def read_in_use(run_dir: str) -> list[int]:
     path = layout.index_in_use_file(run_dir, process)
     if not tf.io.gfile.exists(path):
       break
-    content = json_files.read(path)
-    if json_shapes.holds(content, _IN_USE):
-      in_use.update(content['steps'])
+    in_use.update((json_text.read(path, _IN_USE) or {}).get('steps', []))
   return sorted(in_use)
-
-
-def _remove(path: str) -> None:
-  # The manifest goes first, so that no reader opens a half-removed version.
-  for remove, name in (
-    (tf.io.gfile.remove, os.path.join(path, manifests.NAME)),
-    (listed_files.remove_tree, path),
-  ):
-    # The version may be incomplete, or another process may remove it.
-    with contextlib.suppress(tf.errors.NotFoundError):
-      remove(name)

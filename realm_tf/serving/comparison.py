@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from realm_tf.run import json_files
-from realm_tf.run import json_shapes
+from realm_tf import json_text
 from realm_tf.serving import run_reader
 
 _AFTER = re.compile(r'(.*) after (\S+) questions')
@@ -19,19 +18,19 @@ _AFTER = re.compile(r'(.*) after (\S+) questions')
 _METRICS = {'exact_match': 'exact match', 'recall@5': 'answer in 5 blocks'}
 
 
-_ROW = json_shapes.object_of(
+_ROW = json_text.object_of(
   {
-    'system': json_shapes.TEXT,
-    'exact_match': json_shapes.optional(json_shapes.NUMBER),
-    'recall@5': json_shapes.optional(json_shapes.NUMBER),
-    'interval': json_shapes.optional(
-      json_shapes.row_of(json_shapes.NUMBER, json_shapes.NUMBER)
+    'system': json_text.TEXT,
+    'exact_match': json_text.optional(json_text.NUMBER),
+    'recall@5': json_text.optional(json_text.NUMBER),
+    'interval': json_text.optional(
+      json_text.row_of(json_text.NUMBER, json_text.NUMBER)
     ),
   }
 )
 _RESULTS = {
-  'title': json_shapes.optional(json_shapes.TEXT),
-  'tables': json_shapes.list_of(json_shapes.list_of(_ROW)),
+  'title': json_text.optional(json_text.TEXT),
+  'tables': json_text.list_of(json_text.list_of(_ROW)),
 }
 _ADVICE = 'Give the --output of bin.results_table as --results.'
 
@@ -82,8 +81,8 @@ def read(paths: Sequence[str]) -> list[Comparison]:
   """
   found: dict[Any, Comparison] = {}
   for name, path in run_reader.named(paths).items():
-    content = json_files.read_object(path, _ADVICE)
-    json_shapes.check(content, _RESULTS, path, _ADVICE)
+    content = json_text.read_object(path, _ADVICE)
+    json_text.check(content, _RESULTS, path, _ADVICE)
     title = content.get('title') or name.removesuffix('.json')
     for j, table in enumerate(content['tables']):
       metric = next((m for m in _METRICS if any(m in row for row in table)), '')

@@ -10,15 +10,13 @@ from realm_tf import errors
 from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.run import examples as examples_lib
-from realm_tf.run import json_files
-from realm_tf.run import json_shapes
 from realm_tf.run import layout
 from realm_tf.run import metrics_log
 
 _EVALUATION_FILE = 'metrics.json'
 _RISK_FILE = 'risk_coverage.jsonl'
-_RISK = {'coverage': json_shapes.NUMBER, 'risk': json_shapes.NUMBER}
-_SETS = {'sets': json_shapes.optional(json_shapes.map_of(json_shapes.OBJECT))}
+_RISK = {'coverage': json_text.NUMBER, 'risk': json_text.NUMBER}
+_SETS = {'sets': json_text.optional(json_text.map_of(json_text.OBJECT))}
 _EVALUATE = 'Run bin.evaluate again.'
 
 
@@ -93,14 +91,14 @@ def evaluations(
         '--eval_dir must be the --output_dir of bin.evaluate. Found no '
         f'{path}. Evaluate, or check the path.'
       )
-    metrics = json_files.read_object(path)
-    json_shapes.check(metrics, _SETS, path, _EVALUATE)
+    metrics = json_text.read_object(path)
+    json_text.check(metrics, _SETS, path, _EVALUATE)
     sets = metrics.pop('sets', {})
     path = os.path.join(folder, _RISK_FILE)
     if tf.io.gfile.exists(path):
       for i, line in enumerate(input_files.read(path).splitlines(), 1):
         row = json_text.parse_object(line, f'{path}:{i}', _EVALUATE)
-        json_shapes.check(row, _RISK, f'{path}:{i}', _EVALUATE)
+        json_text.check(row, _RISK, f'{path}:{i}', _EVALUATE)
         risk.append((row['coverage'], row['risk']))
     name = f'{name}: all questions' if sets else name
     found.append(Evaluation(name.replace('_', ' '), metrics, sets, risk))

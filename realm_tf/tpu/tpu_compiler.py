@@ -10,7 +10,7 @@ import tempfile
 from typing import NamedTuple
 
 from realm_tf import errors
-from realm_tf.run import json_files
+from realm_tf import json_text
 from realm_tf.tpu import compiled_module
 from realm_tf.tpu import lowering
 
@@ -89,7 +89,7 @@ class Compiler:
     key = f'{topology} {program.num_replicas} '.encode() + self._key
     name = hashlib.sha256(key + program.module).hexdigest()[:32] + '.json'
     kept = os.path.join(self._cache_dir, name) if self._cache_dir else ''
-    if kept and (found := json_files.read(kept)):
+    if kept and (found := json_text.read(kept)):
       return Compiled(**found)
     with tempfile.TemporaryDirectory() as name:
       folder = pathlib.Path(name)
@@ -119,5 +119,5 @@ class Compiler:
         )
     if kept:
       os.makedirs(self._cache_dir, exist_ok=True)
-      json_files.write(kept, compiled._asdict())
+      json_text.write(kept, compiled._asdict())
     return compiled

@@ -28,7 +28,6 @@ from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
 from realm_tf.run import layout
-from realm_tf.run import listed_files
 from realm_tf.run import manifests
 from realm_tf.run import metrics_log
 from realm_tf.run import versions
@@ -253,7 +252,7 @@ class HeldOutVersions:
     logging.info('The best version by %s has step %d.', self._metric, best)
     best_dir = layout.best_dir(self._run_dir)
     if tf.io.gfile.exists(best_dir):
-      listed_files.remove_tree(best_dir)
+      manifests.remove_tree(best_dir)
     model_files.create(best_dir, inputs.config, inputs.vocab_file)
     arrays = model_files.read_params(self._params(best))
     params_export.publish_arrays(best_dir, best, arrays)

@@ -17,7 +17,6 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
 from realm_tf.index import model_files
-from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.run import layout

@@ -34,10 +34,6 @@ class FindTest(parameterized.TestCase):
       _spans(is_answer), {(0, 0, 2), (0, 3, 2), (0, 2, 1), (2, 1, 2)}
     )
 
-  def test_occurrences_may_overlap(self):
-    _, is_answer = _find([[7, 7, 7]], [[7, 7]], 2)
-    self.assertEqual(_spans(is_answer), {(0, 0, 2), (0, 1, 2)})
-
   def test_long_answer_marks_its_block_only(self):
     has_answer, is_answer = _find([[7, 8, 9], [7, 8, 6]], [[7, 8, 9]], 2)
     self.assertEqual(has_answer.tolist(), [True, False])
@@ -114,11 +110,11 @@ class _Table:
 class IsAnyInTest(absltest.TestCase):
   def test_agrees_with_a_search_answer_by_answer(self):
     rng = np.random.default_rng(0)
-    bodies = rng.integers(1, 60, [700, 20]).astype(np.int32)
+    bodies = rng.integers(1, 60, [1100, 20]).astype(np.int32)
     bodies[:, 15:] = 0
     found = set()
     for width in (1, 2, 3, 9, 14, 25):
-      for row in (3, 699):
+      for row in (3, 1099):
         answer = bodies[row, :width] if width < 15 else np.ones(width, np.int32)
         for changed in (False, True):
           answer = answer.copy()

@@ -1,6 +1,5 @@
 """Tests for realm_tf.data.block_table."""
 
-import hashlib
 import os
 import tracemalloc
 
@@ -31,16 +30,6 @@ class BlockTableTest(absltest.TestCase):
       tiny.cut(_ARTICLES, _TOKENIZER, 10), self.directory, _TOKENIZER
     )
     self.table = block_table.BlockTable.open(self.directory)
-
-  def test_looks_up_texts(self):
-    self.assertEqual(self.table.num_blocks, 3)
-    self.assertEqual(
-      self.table.texts([2, 0, 1]), ['C. B a.', 'A b.', 'C a. B.']
-    )
-    self.assertEqual(self.table.titles([2, 0]), ['C', 'A b'])
-    self.assertEqual(self.table.article_ids([0, 2]), ['first', 'second'])
-    self.assertEqual(self.table.article_rows.tolist(), [0, 0, 1])
-    self.assertEqual(self.table.titles([]), [])
 
   def test_gathers_wordpieces(self):
     title_ids, body_ids = self.table.gather(
@@ -85,11 +74,6 @@ class BlockTableTest(absltest.TestCase):
     self.assertEqual(self.table.find_article('first').tolist(), [0, 1])
     _, peak = tracemalloc.get_traced_memory()
     self.assertLess(peak, 10**5)  # A copy takes 4 or 8 million bytes.
-
-  def test_hashes_are_of_title_and_body(self):
-    expected = hashlib.blake2b(b'C\nC. B a.', digest_size=8).digest()
-    self.assertEqual(int(self.table.hashes[2]), int.from_bytes(expected, 'big'))
-    self.assertLen(set(self.table.hashes.tolist()), 3)
 
   def test_other_directory_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'bin.make_blocks'):

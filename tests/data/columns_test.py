@@ -1,20 +1,32 @@
 """Tests for realm_tf.data.columns."""
 
+import os
+
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf.corpus import sources
+from realm_tf.data import block_table
 from realm_tf.data import columns
+from realm_tf.data import query_table
+from tests import tiny
+
+_ARTICLES = [
+  sources.Article('a b', 'A b. C d. E f. A a.', 'é 東'),
+  sources.Article('', 'ü a.', '2'),
+]
+_QUERIES = [tiny.query([5, 6], [[0, 1], [1, 2]], 7, 'Zürich'), tiny.query([5])]
 
 
-class RaggedColumnTest(absltest.TestCase):
+class RowsTest(absltest.TestCase):
   def _column(self, rows, dtype=np.int32):
     directory = self.create_tempdir().full_path
-    writer = columns.ColumnWriter(directory, 'x', dtype)
+    writer = columns.Writer(directory, 'x', dtype)
     make = columns.Rows.of_texts if dtype is np.uint8 else columns.Rows.of_ids
     writer.extend(make(rows[:1]))
     writer.extend(make(rows[1:]))
     writer.close()
-    return columns.RaggedColumn.open(directory, 'x', dtype)
+    return columns.Rows.open(directory, 'x', dtype)
 
   def test_rows_come_back(self):
     column = self._column([[1, 2, 3], [], [4]])
@@ -48,10 +60,6 @@ class RaggedColumnTest(absltest.TestCase):
     with self.assertRaises(IndexError):
       self._column([[1]]).gather(np.array([1]), 2)
 
-  def test_text(self):
-    column = self._column(['Zürich', '', '東京'], np.uint8)
-    self.assertEqual([column.text(i) for i in range(3)], ['Zürich', '', '東京'])
-
   def test_empty_column(self):
     column = self._column([])
     self.assertEmpty(column)
@@ -64,6 +72,36 @@ class RaggedColumnTest(absltest.TestCase):
     column = self._column(rows)
     self.assertEqual(column.values.shape, (100_000,))
     self.assertEqual(column.row(99)[-1], 999)
+
+
+class BatchFilesTest(absltest.TestCase):
+  def test_batches_come_back(self):
+    for batch in (
+      block_table.encode(tiny.cut(_ARTICLES)),
+      block_table.encode([]),
+      query_table.encode(_QUERIES),
+      query_table.encode([]),
+    ):
+      path = os.path.join(self.create_tempdir(), 'batch')
+      columns.write_file(batch._asdict(), path)
+      self.assertEqual(os.listdir(os.path.dirname(path)), ['batch'])
+      read = type(batch)(**columns.read_file(path))
+      for got, want in zip(read, batch, strict=True):
+        self.assertEqual(type(got), type(want))
+        pairs = [(got, want)]
+        if isinstance(got, columns.Rows):
+          pairs = [(got.values, want.values), (got.offsets, want.offsets)]
+        for got_array, want_array in pairs:
+          np.testing.assert_array_equal(got_array, want_array)
+          self.assertEqual(got_array.dtype, want_array.dtype)
+
+  def test_queries_are_decoded(self):
+    encoded = query_table.encode(_QUERIES)
+    for i, want in enumerate(_QUERIES):
+      got = encoded.query(i)
+      np.testing.assert_array_equal(got.ids, want.ids)
+      np.testing.assert_array_equal(got.spans, want.spans)
+      self.assertEqual(got[2:], want[2:])
 
 
 if __name__ == '__main__':

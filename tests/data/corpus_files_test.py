@@ -5,17 +5,25 @@ import os
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.corpus import blocks
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
+from realm_tf.data import columns
+from realm_tf.data import corpus_files
 from realm_tf.run import outputs
 from realm_tf.text import character_table
 from realm_tf.text import wordpiece
 from tests import fakes
 from tests import tiny
 
+_MAX = tiny.MAX_BLOCK_WORDPIECES
 _TOKENIZER = fakes.tokenizer('. a b c')
 _ARTICLES = [
   sources.Article('Á', 'A b. C a. B.', 'x'),
@@ -53,18 +61,8 @@ class CorpusFilesTest(absltest.TestCase):
 
   def test_manifest_has_the_fields_of_the_contract(self):
     manifest = self._write()
-    self.assertContainsSubset(
-      [
-        'schema_version',
-        'num_blocks',
-        'vocabulary_sha256',
-        'source',
-        'corpus_fingerprint',
-        'max_block_wordpieces',
-        'files',
-      ],
-      manifest,
-    )
+    fields = {'files', *block_table.KIND.fields} - {'links'}
+    self.assertContainsSubset(fields, manifest)
     self.assertEqual(manifest['num_blocks'], 5)
     self.assertEqual(manifest['max_block_wordpieces'], 8)
     self.assertEqual(block_table.read_manifest(self.directory), manifest)
@@ -106,14 +104,6 @@ class CorpusFilesTest(absltest.TestCase):
       self._write([])
     self.assertEmpty(os.listdir(os.path.dirname(self.directory)))
 
-  def test_truncated_file_is_a_user_error(self):
-    self._write()
-    path = os.path.join(self.directory, 'table/texts.npy')
-    with open(path, 'r+b') as file:
-      file.truncate(5)
-    with self.assertRaisesRegex(errors.UserError, f'{path}.*Found .*: 5'):
-      block_table.read_manifest(self.directory)
-
   def test_complete_output_is_refused_and_then_replaced(self):
     old = self._write()
     with self.assertRaisesRegex(errors.UserError, '--overwrite'):
@@ -146,6 +136,215 @@ class CorpusFilesTest(absltest.TestCase):
       self._write()
     files = [f for _, _, names in os.walk(self.directory) for f in names]
     self.assertEqual(files, [])
+
+
+_UNCUT = [
+  sources.Article('A', 'A b. C d.', '0'),
+  sources.Article('A', ' e  f ', '0'),  # White space stays.
+  sources.Article('', '', '2'),
+  sources.Article('', 'a ' * 500, '3'),  # Longer than any block.
+  sources.Article('A', 'A b. C d.', '4'),  # A repetition of the first.
+]
+_HASHES = st.lists(
+  st.one_of(st.integers(0, 20), st.integers(2**64 - 20, 2**64 - 1))
+)
+
+
+class CorpusBuildingTest(absltest.TestCase):
+  def _write(self, articles, num_workers=1):
+    directory = os.path.join(self.create_tempdir(), 'corpus')
+    counts = counts_lib.Counts()
+    manifest = corpus_files.write(
+      corpus_files.without_duplicates(
+        corpus_files.cut(articles, tiny.TOKENIZER, _MAX, num_workers), counts
+      ),
+      directory,
+      tiny.TOKENIZER,
+      source={'left_out': counts.left_out},
+      max_block_wordpieces=_MAX,
+    )
+    return block_table.BlockTable.open(directory), manifest, counts
+
+  def test_any_number_of_workers_writes_the_same_corpus(self):
+    # Three batches of 1024 articles; each article has its own title.
+    letters = 'abcdef'
+    articles = [
+      sources.Article(
+        ' '.join(letters[i // 6**j % 6] for j in range(5)),
+        'A b. C d. E f. A a.' if i % 3 else 'A b.',
+        str(i),
+      )
+      for i in range(3000)
+    ]
+    one, two = (self._write(articles, n)[1] for n in (1, 2))
+    key = 'corpus_fingerprint'
+    self.assertEqual(one[key], two[key])
+    self.assertGreater(one['num_blocks'], 3000)
+
+  def test_exact_duplicates_are_dropped_and_counted(self):
+    again = tiny.ARTICLES[2]._replace(article_id='again')
+    other_title = tiny.ARTICLES[0]._replace(title='b', article_id='other')
+    once = tiny.ARTICLES[1]._replace(text='A a.', article_id='once')
+    table, manifest, counts = self._write(
+      [*tiny.ARTICLES, again, other_title, once]
+    )
+    # Both blocks of 'again' are duplicates; 'other' has another title.
+    self.assertEqual(manifest['num_blocks'], 4 + 2)
+    self.assertEqual(counts.left_out, {'duplicate block': 2})
+    self.assertEqual(
+      table.article_ids(range(6)),
+      ['first', 'second', 'third', 'third', 'other', 'once'],
+    )
+    self.assertEqual(table.texts([5]), ['A a.'])
+    self.assertEqual(list(table.find_article('third')), [2, 3])
+    self.assertEmpty(table.find_article('again'))
+
+  def test_a_book_is_tokenized_in_parts(self):
+    text = 'A b c d. E f. ' * 150_000  # Four parts, two batches.
+    batches = list(blocks.batches([sources.Article('a', text, 'book')]))
+    self.assertGreater(len(batches), 1)
+    self.assertEqual(
+      ''.join(part.text for batch in batches for part in batch), text
+    )
+    for part in (part for batch in batches for part in batch):
+      self.assertLessEqual(len(part.text), 500_000)
+      self.assertEqual(part.article_id, 'book')
+
+
+class EncodedBlocksTest(absltest.TestCase):
+  def test_select_keeps_rows_of_all_columns(self):
+    cut = tiny.cut()
+    is_kept = np.array([True, False, False, True])
+    selected = block_table.encode(cut).select(is_kept)
+    expected = block_table.encode([cut[0], cut[3]])
+    for name, got in selected._asdict().items():
+      want = getattr(expected, name)
+      if isinstance(got, columns.Rows):
+        np.testing.assert_array_equal(got.lengths(), want.lengths(), name)
+        got, want = got.values, want.values
+      np.testing.assert_array_equal(got, want, name)
+    self.assertEqual(selected.articles(), [('first', 'a'), ('third', 'c')])
+
+  def test_hash_is_of_title_and_text(self):
+    block = tiny.cut()[0]
+    variants = [
+      block,
+      block._replace(article_id='other'),
+      block._replace(title='b'),
+      block._replace(text='B.'),
+    ]
+    hashes = block_table.encode(variants).hashes
+    self.assertEqual(hashes[0], hashes[1])
+    self.assertLen(set(hashes.tolist()), 3)
+
+
+class CutTest(absltest.TestCase):
+  def test_without_a_bound_each_text_is_one_unchanged_block(self):
+    (batch,) = corpus_files.cut(_UNCUT, tiny.TOKENIZER, None)
+    self.assertEqual(batch.texts.texts(), [a.text for a in _UNCUT])
+    self.assertEqual(batch.body_ids.lengths().tolist(), [6, 2, 0, 500, 6])
+    # 'A b .' and 'C d .' are sentences.
+    np.testing.assert_array_equal(batch.sentence_ends.arrays()[0], [3, 6])
+    np.testing.assert_array_equal(batch.article_rows, [0, 0, 1, 2, 3])
+
+
+class SeenHashesTest(absltest.TestCase):
+  @hypothesis.given(st.lists(_HASHES))
+  def test_agrees_with_a_set(self, batches):
+    seen, expected = corpus_files.SeenHashes(), set()
+    for batch in batches:
+      is_new = []
+      for value in batch:
+        is_new.append(value not in expected)
+        expected.add(value)
+      np.testing.assert_array_equal(
+        seen.add(np.array(batch, np.uint64)), is_new
+      )
+
+
+_LETTERS = [
+  sources.Article(
+    letter, f'A {letter}. B c d e f. D {letter} {letter}.', letter
+  )
+  for letter in 'abcdef'
+]
+
+
+class CorpusUpdateTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+
+  def _path(self, name):
+    return os.path.join(self.directory, name)
+
+  def _make(self, name, articles):
+    """Writes a corpus from scratch."""
+    return corpus_files.write(
+      corpus_files.cut(articles, tiny.TOKENIZER, _MAX),
+      self._path(name),
+      tiny.TOKENIZER,
+      source={'kept': {'articles': len(articles)}, 'left_out': {'list': 2}},
+      max_block_wordpieces=_MAX,
+    )
+
+  def _update(self, name, removed=(), articles=(), counts=None):
+    counts = counts or counts_lib.Counts()
+    update = corpus_files.CorpusUpdate(self._path('old'), removed)
+    batches = corpus_files.cut(articles, update.tokenizer, _MAX)
+    return update.write(
+      batches, self._path(name), source={'kept': {'articles': 1}}, counts=counts
+    )
+
+  @parameterized.parameters(1, 3, 4096)
+  def test_appending_equals_making_at_once(self, batch_blocks):
+    old = self._make('old', _LETTERS[:4])
+    whole = self._make('whole', _LETTERS)
+    with mock.patch.object(corpus_files, '_BATCH_BLOCKS', batch_blocks):
+      new = self._update('new', articles=_LETTERS[4:])
+    for name in ('corpus_fingerprint', 'files', 'num_blocks'):
+      self.assertEqual(new[name], whole[name])
+    self.assertEqual(block_table.read_manifest(self._path('old')), old)
+
+  @parameterized.parameters(('a',), ('c',), ('f',), ('b', 'e'))
+  def test_removing_equals_making_without(self, *removed):
+    old = self._make('old', _LETTERS)
+    whole = self._make(
+      'whole', [a for a in _LETTERS if a.article_id not in removed]
+    )
+    counts = counts_lib.Counts()
+    new = self._update('new', removed, counts=counts)
+    for name in ('corpus_fingerprint', 'files', 'num_blocks'):
+      self.assertEqual(new[name], whole[name])
+    self.assertEqual(
+      counts.left_out, {'removed block': old['num_blocks'] - new['num_blocks']}
+    )
+
+  def test_an_article_is_replaced_and_known_blocks_are_not_added_twice(self):
+    self._make('old', _LETTERS[:3])
+    changed = _LETTERS[1]._replace(text='F e d.')
+    counts = counts_lib.Counts()
+    new = self._update('new', ['b'], [changed, _LETTERS[0]], counts)
+    table = block_table.BlockTable.open(self._path('new'))
+    self.assertEqual(table.texts(table.find_article('b')), ['F e d.'])
+    self.assertGreater(counts.left_out['duplicate block'], 1)
+    self.assertLen(set(table.hashes.tolist()), new['num_blocks'])
+
+  def test_new_articles_get_new_numbers(self):
+    self._make('old', _LETTERS)
+    update = corpus_files.CorpusUpdate(self._path('old'), [])
+    self.assertEqual(update.num_articles, 8)  # The two lists have numbers too.
+    self._update('new', articles=_LETTERS[:1])
+    again = corpus_files.CorpusUpdate(self._path('new'), [])
+    self.assertEqual(again.num_articles, 9)
+
+  def test_removing_an_unknown_article_or_all_is_a_user_error(self):
+    self._make('old', _LETTERS[:1])
+    with self.assertRaisesRegex(errors.UserError, "none with id 'z'"):
+      self._update('new', ['z'])
+    with self.assertRaisesRegex(errors.UserError, 'at least one block'):
+      self._update('new', ['a'])
+    self.assertFalse(os.path.exists(self._path('new')))
 
 
 if __name__ == '__main__':

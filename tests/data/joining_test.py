@@ -42,14 +42,6 @@ class PackTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllEqual(actual['input_mask'], mask)
     self.assertAllEqual(actual['input_type_ids'], types)
 
-  def test_one_text(self):
-    self._assert_packed(
-      _pack(tf.constant([[7, 8, 0], [0, 0, 0]]), None, 6),
-      [[_CLS, 7, 8, _SEP, 0, 0], [_CLS, _SEP, 0, 0, 0, 0]],
-      [[1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0]],
-      [[0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]],
-    )
-
   @parameterized.product(at_most=(9, 30), has_titles=(True, False))
   def test_titles_come_between_query_and_block(self, at_most, has_titles):
     rng = np.random.default_rng(3)
@@ -96,10 +88,6 @@ class PackTest(tf.test.TestCase, parameterized.TestCase):
     packed = _pack(tf.constant([1, 2]), tf.constant([3, 4, 5]), length)
     self.assertAllEqual(packed['input_word_ids'], expected)
 
-  def test_results_are_int32(self):
-    packed = _pack(tf.constant([1, 2]), tf.constant([3]), 9)
-    self.assertEqual([packed[name].dtype for name in _NAMES], [tf.int32] * 3)
-
   @parameterized.product(
     length=(4, 9, 16), widths=((5, None), (1, 7), (12, 3), (6, 6), (20, 20))
   )
@@ -129,31 +117,6 @@ class PackTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class PackPairsTest(tf.test.TestCase):
-  def test_each_query_is_paired_with_its_own_blocks(self):
-    packed = joining.pack_pairs(
-      tf.constant([[7, 0], [8, 9]]),
-      tf.constant([[[1], [2], [0]], [[3], [4], [5]]]),
-      _CLS,
-      _SEP,
-      at_most=50,
-    )
-    # Widths 2 and 1, and 3 special tokens.
-    self.assertAllEqual(
-      packed['input_word_ids'],
-      [
-        [
-          [_CLS, 7, _SEP, 1, _SEP, 0],
-          [_CLS, 7, _SEP, 2, _SEP, 0],
-          [_CLS, 7, _SEP, _SEP, 0, 0],
-        ],
-        [
-          [_CLS, 8, 9, _SEP, 3, _SEP],
-          [_CLS, 8, 9, _SEP, 4, _SEP],
-          [_CLS, 8, 9, _SEP, 5, _SEP],
-        ],
-      ],
-    )
-
   def test_sizes_may_be_unknown(self):
     rng = np.random.default_rng(0)
     ids, blocks = (tf.TensorSpec([None] * rank, tf.int32) for rank in (2, 3))

@@ -64,16 +64,6 @@ class LookTest(absltest.TestCase):
     found, _ = surveying.look(articles, _make_tagger)
     self.assertEqual(found.num_words, 12_000)
 
-  def test_the_tagger_is_made_from_the_sample(self):
-    given = []
-
-    def make_tagger(texts):
-      given.extend(texts)
-      return rules_tagger.RulesTagger()
-
-    surveying.look([_article(0, 'One.'), _article(1, 'Two.')], make_tagger)
-    self.assertEqual(given, ['One.', 'Two.'])
-
 
 class SplitTest(absltest.TestCase):
   def test_all_questions_of_an_article_are_on_one_side(self):

@@ -96,31 +96,23 @@ class WholeBlocksTest(parameterized.TestCase):
       )
     return int(joint['input_mask'].numpy().sum())
 
-  @parameterized.parameters(8, 9, 10, 11, 12, 13)
-  def test_embedding_is_accepted_where_the_packer_cuts_nothing(self, tokens):
-    is_whole = self._packed(tokens) == self._packed(50) == 8 + 10 + 8
-    self.assertEqual(is_whole, tokens >= 10)
-    self.assertEqual(self._accepts(_lengths(block_tokens=tokens)), is_whole)
+  @parameterized.parameters(*range(8, 19))
+  def test_accepts_where_the_packer_cuts_nothing(self, tokens):
+    def is_whole(*what):
+      return self._packed(tokens, *what) == self._packed(50, *what)
 
-  @parameterized.parameters(10, 11, 12, 13, 14, 15, 16)
-  def test_so_is_reading_with_the_longest_query(self, tokens):
-    # x has 3 wordpieces.
-    is_whole = self._packed(tokens, 3, False) == self._packed(50, 3, False)
-    self.assertEqual(is_whole, tokens >= 3 + 3 + 6)
-    self.assertEqual(
-      self._accepts(*_pretraining(joint_tokens=tokens)), is_whole
-    )
-
-  @parameterized.product(
-    tokens=[11, 12, 13, 14, 15, 16, 17, 18], read_titles=[False, True]
-  )
-  def test_so_is_reading_with_the_longest_question(self, tokens, read_titles):
-    is_whole = self._packed(tokens, 4, read_titles) == self._packed(
-      50, 4, read_titles
-    )
-    # The block with 6 wordpieces is the longest; its title adds 1 and a [SEP].
-    self.assertEqual(is_whole, tokens >= 4 + 3 + 6 + 2 * read_titles)
-    self.assertEqual(self._accepts(*_finetuning(tokens, read_titles)), is_whole)
+    # Of an embedder: 8, 10 and 8 wordpieces.
+    self.assertEqual(is_whole(), tokens >= 10)
+    self.assertEqual(self._accepts(_lengths(block_tokens=tokens)), is_whole())
+    # Of a reader: the longest body has 6 wordpieces, and x has 3.
+    self.assertEqual(is_whole(3, False), tokens >= 3 + 3 + 6)
+    accepts = self._accepts(*_pretraining(joint_tokens=tokens))
+    self.assertEqual(accepts, is_whole(3, False))
+    # A question has 4; the title of the longest block adds 1 and a [SEP].
+    for titles in (False, True):
+      self.assertEqual(is_whole(4, titles), tokens >= 4 + 3 + 6 + 2 * titles)
+      accepts = self._accepts(*_finetuning(tokens, titles))
+      self.assertEqual(accepts, is_whole(4, titles))
 
   def test_says_what_is_cut_and_what_to_do(self):
     with self.assertRaisesRegex(

@@ -11,9 +11,9 @@ import numpy as np
 
 from benchmarks import clustered_vectors
 from realm_tf import config as config_lib
+from realm_tf import json_text
 from realm_tf.index import exact_search
 from realm_tf.index import searchers
-from realm_tf.run import json_shapes
 
 
 def _normal(*shape):
@@ -146,9 +146,9 @@ class SearchersTest(parameterized.TestCase):
 
   def test_settings_of_an_index_with_vectors_on_disk_are_refused(self):
     built = searchers.build(_normal(20, 8), _config('scann'))
-    self.assertTrue(json_shapes.holds(built.settings, searchers.SHAPE))
+    self.assertTrue(json_text.holds(built.settings, searchers.SHAPE))
     of_disk = {**built.settings, 'vectors': 'disk'}
-    self.assertFalse(json_shapes.holds(of_disk, searchers.SHAPE))
+    self.assertFalse(json_text.holds(of_disk, searchers.SHAPE))
 
 
 if __name__ == '__main__':

@@ -5,6 +5,7 @@ import pathlib
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import msgspec
 
 from realm_tf import errors
 from realm_tf.run import examples
@@ -28,7 +29,7 @@ class ExamplesTest(parameterized.TestCase):
     self.path = pathlib.Path(layout.examples_file(self.run_dir))
 
   def test_newer_examples_replace_older_ones(self):
-    older = _EXAMPLE._replace(step=3)
+    older = msgspec.structs.replace(_EXAMPLE, step=3)
     examples.write(self.run_dir, [older, older])
     examples.write(self.run_dir, [_EXAMPLE])
     self.assertEqual(examples.read(self.run_dir), [_EXAMPLE])
@@ -51,7 +52,7 @@ class ExamplesTest(parameterized.TestCase):
     )
 
   def test_pieces_join_to_the_query(self):
-    pieces = _EXAMPLE._replace(masked=[(0, 3), (4, 9)]).pieces()
+    pieces = msgspec.structs.replace(_EXAMPLE, masked=[(0, 3), (4, 9)]).pieces()
     self.assertEqual(
       pieces,
       [('the', True), (' ', False), ('pound', True), (' is a currency', False)],

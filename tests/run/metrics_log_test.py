@@ -42,13 +42,12 @@ class MetricsLogTest(parameterized.TestCase):
     rows = self._read('{"step": 1}\n{"step": 2}')
     self.assertEqual(rows, [{'step': 1}, {'step': 2}])
 
-  def test_rows_of_a_resumed_run_replace_earlier_ones(self):
-    rows = self._read(
-      '{"step": 2, "loss": 1}\n{"step": 4, "loss": 2}\n{"step": 6, "loss": 3}\n'
-      '{"step": 3, "loss": 4}\n{"step": 4, "loss": 5}\n'
-    )
-    self.assertEqual([row['step'] for row in rows], [2, 3, 4])
-    self.assertEqual([row['loss'] for row in rows], [1.0, 4.0, 5.0])
+  def test_a_resumed_run_removes_later_rows_and_half_a_line(self):
+    self._read('{"step": 2, "a": 1}\n{"step": 4, "a": 2}\n{"ste')
+    for step, values in ((4, {2: 1.0, 4: 2.0}), (3, {2: 1.0}), (1, {})):
+      metrics_log.cut(self.path, step)
+      self.assertEqual(metrics_log.values(self.path, 'a'), values)
+    self.assertEqual(os.path.getsize(self.path), 0)
 
   @parameterized.parameters(
     '{"step": 2, "lo',

@@ -10,7 +10,7 @@ from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
 from realm_tf.data import corpus_files
-from realm_tf.data import corpus_links
+from realm_tf.data import link_graph
 from realm_tf.qa import loading
 from realm_tf.retrieval import linked_blocks
 from realm_tf.run import layout
@@ -41,7 +41,7 @@ class PathRunTest(absltest.TestCase):
     super().setUp()
     self.directory = self.create_tempdir().full_path
     self.corpus_dir = os.path.join(self.directory, 'linked')
-    links = corpus_links.CorpusLinks('markup')
+    links = link_graph.CorpusLinks('markup')
     size = tiny.MAX_BLOCK_WORDPIECES
     batches = corpus_files.cut(links.noting(_ARTICLES), tiny.TOKENIZER, size)
     corpus_files.write(
