@@ -61,7 +61,7 @@ class World(common.Jobs):
   def tagged(self, name: str, *texts: str) -> runner.Output:
     """Adds the queries of files of the world, which name their spans."""
     paths = [self.folder / f'{text}.jsonl' for text in texts]
-    return self.queries(name, paths, format='tagged', cost=5)
+    return self.queries(name, input=paths, format='tagged', cost=5)
 
   def questions(self, split: str, *kinds: str) -> list[runner.Output]:
     """Returns the files of questions of a split."""

@@ -31,7 +31,6 @@ from . import common
 from . import runner
 from . import tables
 
-from realm_tf import errors
 from realm_tf.config import config_files
 
 # An index of 6,500 articles takes a quarter of an hour, so few are made: in 120
@@ -121,16 +120,11 @@ def stages(
   articles: str,
   questions: str,
   *,
-  rows: str = ','.join(_ROWS),
+  rows: str = 'all',
   layers: int = 0,
 ) -> None:
   """Adds the stages of --rows, each alone and with BM25's scores."""
-  chosen = rows.split(',')
-  if not set(chosen).issubset(_ROWS):
-    raise errors.UserError(
-      f'--rows must be some of {", ".join(_ROWS)}. Found {rows}. Correct it, '
-      'or leave --rows out.'
-    )
+  chosen = common.rows(rows, _ROWS)
   tests = _tests(recipe, questions.split(','))
   start: str = model
   if layers:
@@ -147,15 +141,13 @@ def stages(
     [runner.Input(articles)],
     list(tests.values()),
     config=CONFIG,
-    head=[],  # After few layers [CLS] is nearly the same for all texts.
-    judging={'recall_at': '1,5,20,100'},
-    links='titles',
+    recall_at='1,5,20,100',
   )
   whole = jobs.imported('encoder', model) if 'encoder' in chosen else ''
   measured = [each for row in chosen for each in _measured(jobs, row, whole)]
   by_test = [[each / test for each in measured] for test in tests]
   for (test, path), evaluations in zip(tests.items(), by_test, strict=True):
-    common.results(recipe, f'{test}.json', [evaluations], questions=path)
+    common.results(recipe, f'{test}.json', evaluations, questions=path)
   recipe.stage('pool.txt', pool, evaluations=by_test, output=runner.OUTPUT)
 
 

@@ -7,10 +7,10 @@ docs/results/quickstart.md has times and figures.
 
 from typing import Any
 
+from . import common
 from . import embedded_world
 from . import quickstart_summary
 from . import runner
-from . import variants
 
 from realm_tf import config
 from realm_tf.config import config_files
@@ -105,7 +105,7 @@ def stages(recipe: runner.Recipe) -> None:
   ict = world.train('ict', 'warm_start', recipe.config(CONFIG), cost=45)
   # From random weights, at the same time as ICT: ICT's weights are no better
   # start. Its parameters are published once, as no index follows them.
-  warm_up = variants.reader_warm_up(
+  warm_up = common.reader_warm_up(
     config_files.merge(CONFIG, {'pretraining': {'refresh_every_steps': 2000}}),
     learning_rate=3e-3,
     num_steps=1500,

@@ -26,7 +26,7 @@ class OwnTextTest(parameterized.TestCase):
 
   def test_without_questions_a_page_has_a_reader_of_sentences(self):
     recipe = self._recipe(surveys.MIDDLE)
-    learned = 'embedders reader realm span_reader model evaluate_eval_after'
+    learned = 'embedders reader realm span_reader model evaluate_eval_text'
     self.assertContainsSubset(learned.split(), recipe.stages)
     self.assertNotIn('towers', recipe.stages)
     self.assertEqual(
@@ -34,7 +34,7 @@ class OwnTextTest(parameterized.TestCase):
       {
         'model_dir': 'model',
         'corpus_dir': 'corpus',
-        'index_dir': 'index_after',
+        'index_dir': 'index_text',
         'reader_dir': 'span_reader',
         'pretrained_dir': 'realm',
         'sparse_weight': 1.0,
@@ -53,7 +53,7 @@ class OwnTextTest(parameterized.TestCase):
       for name, stage in stages.items()
       if name in ('embedders', 'reader', 'realm', 'span_reader')
     }
-    measured = {stages['evaluate_eval_after'].flags['held_out_share']}
+    measured = {stages['evaluate_eval_text'].flags['held_out_share']}
     self.assertEqual((trained, measured), ({0.1}, {0.1}))
 
   def test_with_questions_the_trained_reader_reads(self):
@@ -85,40 +85,28 @@ class OwnTextTest(parameterized.TestCase):
     ]
     self.assertEqual({*readers}, {'evaluate'})
 
-  def test_an_encoder_is_measured_before_any_training(self):
-    recipe = self._recipe(surveys.SMALL, {'model': 'before'}, has_encoder=True)
+  @parameterized.parameters(surveys.SMALL, surveys.MIDDLE, surveys.LARGE)
+  def test_without_questions_an_encoder_is_measured_and_not_trained(
+    self, **survey
+  ):
+    recipe = self._recipe(survey, has_encoder=True)
+    self.assertNoCommonElements(
+      recipe.stages, ['embedders', 'realm', 'model', 'towers']
+    )
     page = self._page(recipe)
     self.assertEqual(
-      (page['model_dir'], page['pretrained_dir']), ('encoder', 'reader')
+      (page['model_dir'], page['index_dir'], page['reader_dir']),
+      ('encoder', 'index_encoder', 'span_reader'),
     )
-    # There are too few sentences to measure: a better search is unknown.
-    self.assertEmpty(recipe.stages['choice.json'].flags['evaluations'])
-    self.assertNotIn('realm', recipe.stages)
-
-  def test_an_encoder_learns_without_realm(self):
-    recipe = self._recipe(surveys.MIDDLE, has_encoder=True)
-    self.assertNotIn('realm', recipe.stages)
-    flags = recipe.stages['model'].flags
-    self.assertEqual(flags['before_dir'], f'{recipe.run_dir}/encoder')
-    self.assertEqual(flags['model_dir'], recipe.stages['embedders'].output)
-    page = self._page(recipe)
+    is_large = survey['num_articles'] == surveys.LARGE['num_articles']
     self.assertEqual(
-      (page['model_dir'], page['pretrained_dir']), ('model', 'reader')
+      page.get('pretrained_dir'), None if is_large else 'reader'
     )
-
-  def test_a_large_text_is_indexed_once_for_the_page(self):
-    recipe = self._recipe(surveys.LARGE, has_encoder=True)
-    practice, corpus = (
-      recipe.stages[name].output for name in ('practice', 'corpus')
+    # Too few sentences of the small text would tell a better search.
+    self.assertEqual(
+      bool(recipe.stages['choice.json'].flags['evaluations']),
+      survey['num_articles'] > 20,
     )
-    for name, stage in recipe.stages.items():
-      if 'corpus_dir' in stage.flags:
-        is_page = name in ('page_index', 'realm.json')
-        expected = corpus if is_page else practice
-        self.assertEqual(stage.flags['corpus_dir'], expected)
-    page = self._page(recipe)
-    self.assertEqual(page['index_dir'], 'page_index')
-    self.assertNotIn('pretrained_dir', page)
 
   def test_a_wrong_encoder_is_a_mistake(self):
     for wrong in ('hf:/nowhere', 'tf1:/tmp', '/nowhere'):

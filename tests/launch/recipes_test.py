@@ -7,9 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from launch import common
 from launch import open_qa
-from launch import own_text
 from launch import quickstart
 from launch import recipe as recipe_lib
 from launch import runner
@@ -179,13 +177,12 @@ class RecipesTest(parameterized.TestCase):
       self.assertEqual(found, expected)
 
   def test_the_second_part_of_the_reader_has_another_order(self):
-    listed = runner.Recipe('/run', ['seed=4'])
-    jobs = common.Jobs(listed, '/corpus', learning={}, measuring={})
-    config = listed.config(own_text.CONFIG)
-    jobs.train_on_questions(config, {}, init_from='/start')
-    stages = listed.stages
-    self.assertEqual(stages['gold'].config.seed, 4)
-    self.assertEqual(stages['qa'].config.seed, 5)
+    stages = {
+      stage.name: stage
+      for stage in self._own_text(surveys.MIDDLE | surveys.QUESTIONS)
+    }
+    self.assertEqual(stages['gold'].config.seed, 0)
+    self.assertEqual(stages['qa'].config.seed, 1)
     self.assertTrue(stages['qa'].config.finetuning.freeze_query_tower)
 
   def test_table1_makes_a_table_of_each_test(self):
@@ -195,7 +192,7 @@ class RecipesTest(parameterized.TestCase):
     )
     self.assertEqual(
       stages['hops_all_test.json'].flags['rows'],
-      ['hops_path_test,hops_hard_em_test,hops_t5_test'],
+      'hops_path_test,hops_hard_em_test,hops_t5_test',
     )
     self.assertIn('hops_all_b.json', stages)
     self.assertEqual(
