@@ -99,9 +99,7 @@ class OwnTextTest(parameterized.TestCase):
       ('encoder', 'index_encoder', 'span_reader'),
     )
     is_large = survey['num_articles'] == surveys.LARGE['num_articles']
-    self.assertEqual(
-      page.get('pretrained_dir'), None if is_large else 'reader'
-    )
+    self.assertEqual(page.get('pretrained_dir'), None if is_large else 'reader')
     # Too few sentences of the small text would tell a better search.
     self.assertEqual(
       bool(recipe.stages['choice.json'].flags['evaluations']),

@@ -112,8 +112,6 @@ class TablesRunTest(absltest.TestCase):
     self.assertLen(nq, 3)
     [trec] = json.loads((run_dir / 'trec_test.json').read_text())['tables']
     self.assertEqual([row['recall@20'] for row in trec[1:]], [100.0, 100.0])
-    pooled = (run_dir / 'pool.txt').read_text()
-    self.assertIn('trec_test: 2 of 2 questions', pooled)
     parts = [
       (run_dir / 'questions' / f'{name}.jsonl').read_text().splitlines()
       for name in ('nq_dev', 'nq_test', 'trec_dev', 'trec_test', 'train')
@@ -121,25 +119,6 @@ class TablesRunTest(absltest.TestCase):
     self.assertEqual(list(map(len, parts)), [2, 2, 2, 2, 32])
     layers = json.loads((run_dir / 'first_layers/config.json').read_text())
     self.assertEqual(layers, {**_BERT, 'num_hidden_layers': 1})
-
-
-class PoolTest(absltest.TestCase):
-  def test_recall_is_over_questions_that_a_row_answers(self):
-    folders = []
-    for row, ranks in (('a', [1, None, None, 7]), ('b', [2, 100, None, None])):
-      folder = pathlib.Path(self.create_tempdir().full_path, row, 'nq')
-      folder.mkdir(parents=True)
-      folders.append(str(folder))
-      with open(folder / 'predictions.jsonl', 'w') as file:
-        file.writelines(f'{json.dumps({"answer_rank": r})}\n' for r in ranks)
-    output = self.create_tempfile().full_path
-    open_qa.pool([folders], output)
-    title, a, b = pathlib.Path(output).read_text().splitlines()
-    self.assertEqual(title, 'nq: 3 of 4 questions')
-    # Wilson's interval of 1 of 3 is (.0615, .7923), of 2 of 3 (.2077, .9385).
-    third, most = '33.3 (6.1 to 79.2)', '66.7 (20.8 to 93.9)'
-    self.assertEndsWith(a, f'{third} / {third} / {most}')
-    self.assertEndsWith(b, f'0.0 (0.0 to 56.1) / {third} / {third}')
 
 
 if __name__ == '__main__':
