@@ -44,7 +44,7 @@ _BATCHES = (1, 512)
 _OURS = ('brute_force', 'device', 'scann')
 _NUM_QUERIES = 1024
 _NUM_THREADS = 2
-_APPROXIMATE = ('faiss_fast_scan', 'hnswlib', 'svs', 'lorann')
+_APPROXIMATE = ('faiss_fast_scan', 'hnswlib')
 
 
 class _Ours:
@@ -159,6 +159,43 @@ def _compare(directory: str):
   ours.close()
 
 
+def _write_real_vectors(directory: str) -> None:
+  """Writes the embeddings of --index, and of --questions.
+
+  Half of the questions search, half tune. They are distributed unlike blocks,
+  so a searcher may be slower on them.
+  """
+  from realm_tf.corpus import questions as questions_lib
+  from realm_tf.data import sampling
+  from realm_tf.index import embedding
+  from realm_tf.index import model_files
+  from realm_tf.index import storage
+  from realm_tf.model import realm_model
+
+  index, num_queries = _INDEX.value, _NUM_QUERIES
+  opened = model_files.open_model(_MODEL_DIR.value, [realm_model.EMBEDDER])
+  embeddings = storage.read_embeddings(index, storage.read_manifest(index))
+  length = opened.config.lengths.query_tokens
+  embed = embedding.compile_queries(
+    opened.model, length, opened.tokenizer.special_ids
+  )
+  drawn = np.random.default_rng(0).permutation(
+    [row.question for row in questions_lib.read_questions(_QUESTIONS.value)]
+  )
+  ids = sampling.pad_rows(
+    opened.tokenizer.token_ids_batch(list(drawn[: 2 * num_queries])), length - 2
+  )
+  rows = np.concatenate(
+    [embed(ids[i : i + 64]) for i in range(0, len(ids), 64)]
+  )
+  for name, array in (
+    ('blocks', np.asarray(embeddings)),
+    ('queries', rows[:num_queries]),
+    ('tuning_queries', rows[num_queries:]),
+  ):
+    np.save(clustered_vectors.path(directory, name), array)
+
+
 def main(_):
   # All libraries and child processes take their number of threads from here.
   os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:_NUM_THREADS])
@@ -167,15 +204,7 @@ def main(_):
     directory = _DIRECTORY.value or temporary
     os.makedirs(directory, exist_ok=True)
     if _INDEX.value:
-      from benchmarks import index_vectors
-
-      index_vectors.write(
-        directory,
-        _INDEX.value,
-        _MODEL_DIR.value,
-        _QUESTIONS.value,
-        _NUM_QUERIES,
-      )
+      _write_real_vectors(directory)
       num_vectors = len(clustered_vectors.read(directory, 'blocks'))
     else:
       clustered_vectors.write(directory, num_vectors, _NUM_QUERIES)

@@ -10,9 +10,8 @@ alternate after two warm-up steps. The peers run forward and backward over the
 joint sequences; 'reader' is the same work of ours, 'step' a whole step with
 towers, null block, clipping and AdamW.
 
-`ratio`: the fastest peer's seconds over ours. `not_matmul`: the share of
-processor time outside matmuls. `of_peak`: our matmuls' FLOP as a share of the
-machine's fastest matmul of that dtype.
+`ratio`: the fastest peer's seconds over ours. `of_peak`: our matmuls' FLOP as a
+share of the machine's fastest matmul of that dtype.
 """
 
 import os
@@ -92,7 +91,7 @@ def _rows(size: str):
       default={'secs': None, 'peak_mb': None},
     )
     for what in _WHATS:
-      ours, extra = measured[what], workers[what].ask('profile')
+      ours, extra = measured[what], workers[what].ask('peak')
       row = printing.row(
         f'{size}, {_DTYPE.value}, {what}', ours['secs'], best['secs']
       )

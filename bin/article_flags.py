@@ -11,7 +11,6 @@ import uuid
 
 from . import beam_flags
 from . import launcher
-from . import path_flags
 
 from absl import flags
 import tqdm
@@ -24,7 +23,7 @@ from realm_tf.run import outputs
 
 TAGGED = 'tagged'  # A format: sentences that name their spans.
 
-INPUT = path_flags.existing(
+INPUT = launcher.existing_path(
   'input',
   'Articles: file, directory, glob, beir:DIR, tfds:NAME or hf_disk:DIR',
   many=True,
@@ -47,7 +46,7 @@ _KEYS = [
 NUM_WORKERS = flags.DEFINE_integer(
   'num_workers', os.cpu_count(), 'Processes; the output is always the same.', 1
 )
-_OUTPUT_DIR = path_flags.new('output_dir', 'New directory to write.')
+_OUTPUT_DIR = launcher.new_path('output_dir', 'New directory to write.')
 _OVERWRITE = flags.DEFINE_boolean(
   'overwrite', False, 'Replace an existing --output_dir.'
 )

@@ -13,12 +13,13 @@ the run publishes the parameters with the best exact match, and may end early
 (`finetuning.patience`). Without, it publishes the last parameters.
 """
 
-from . import config_flags
 from . import corpus_flags
 from . import launcher
-from . import path_flags
+from . import model_flags
 from . import question_flags
 from . import training_flags
+
+from absl import flags
 
 from realm_tf.config import names
 from realm_tf.data import query_table
@@ -26,13 +27,16 @@ from realm_tf.qa import loading
 from realm_tf.qa import validation
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retrievers
-from realm_tf.training import runs
 from realm_tf.training.finetuning import cloze_questions
 from realm_tf.training.finetuning import finetuning_run
 
-_RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
-_RETRIEVER = corpus_flags.define_retriever()
-_DEV_QUESTIONS = path_flags.existing(
+_RETRIEVER = flags.DEFINE_enum(
+  'retriever',
+  names.MODEL,
+  [names.MODEL, *names.BY_LINKS, *names.BY_WORDS],
+  'Search; graph and path follow links.',
+)
+_DEV_QUESTIONS = launcher.existing_path(
   'dev_questions', 'Questions for choosing the best parameters.'
 )
 _NUM_JUDGED = 1000  # Most questions of --dev_questions that are answered.
@@ -87,10 +91,7 @@ def _retriever(inputs):
 
 
 def main(_):
-  job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
-  inputs = runs.open_inputs(
-    config_flags.config(), corpus_flags.CORPUS_DIR.value
-  )
+  job, inputs = model_flags.begin(_READER_INIT_FROM)
   questions = _questions(inputs)
   retriever = _retriever(inputs)
   finetuning_run.run(
@@ -103,4 +104,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main, reads=config_flags.ALL)
+  launcher.run(main, reads=launcher.ALL_FIELDS)

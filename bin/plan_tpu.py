@@ -9,9 +9,6 @@ arithmetic and memory traffic, and the seconds that they take at the chip's
 peaks. No weights are read, and nothing is computed.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
 import itertools
 import json
 import os
@@ -56,22 +53,7 @@ _LARGEST_BATCH = flags.DEFINE_bool(
 _OUTPUT = flags.DEFINE_string('output', None, 'JSON file to write.')
 
 
-def _names() -> list[str]:
-  names = _PROGRAMS.value.split(',')
-  if names == ['all']:
-    return list(programs.NAMES)
-  for name in names:
-    if name not in programs.NAMES:
-      raise errors.UserError(
-        f'--programs must name programs. Found {name!r}. Give all, or some of '
-        f'{", ".join(programs.NAMES)}.'
-      )
-  return names
-
-
-def _rows(
-  name: str, slices: list[chips.Slice], compiler: tpu_compiler.Compiler
-) -> Iterator[plan.Row]:
+def _rows(name, slices, compiler):
   """Yields the rows of a name's programs; equal ones are lowered once."""
   part = lambda each: (each.num_cores, precision.has_fast_memory(each.name))
   for of_core in dict.fromkeys(map(part, slices)):
@@ -84,57 +66,59 @@ def _rows(
     except errors.UserError as error:  # The others may be planned.
       yield from (plan.refused(name, where, str(error)) for where in same)
       continue
-    for program in made:
-      for where in same:
-        print(f'{program.name} for {where.name}: compiling.', file=sys.stderr)
-        yield plan.row(program, where, compiler.compile(program, where.name))
+    for program, where in itertools.product(made, same):
+      print(f'{program.name} for {where.name}: compiling.', file=sys.stderr)
+      yield plan.row(program, where, compiler.compile(program, where.name))
 
 
-def _largest_batches(
-  names: list[str], slices: list[chips.Slice], compiler: tpu_compiler.Compiler
-) -> Iterator[plan.LargestBatch]:
-  """Yields and prints the largest batches of programs with a batch."""
-  cases = itertools.product(names, slices, (False, True))
-  for name, where, recompute in cases:
-    if name not in plan.WITH_BATCH:
-      continue
+def _largest_batch(name, where, recompute, compiler):
+  """Returns and prints the largest batch of a program."""
 
-    def plan_one(config, name=name, where=where):
-      (made,) = programs.lower(name, config, where, _NUM_BLOCKS.value)
-      print(f'{name} for {where.name}: {made.batch} a core.', file=sys.stderr)
-      return plan.row(made, where, compiler.compile(made, where.name))
+  def plan_one(config):
+    (made,) = programs.lower(name, config, where, _NUM_BLOCKS.value)
+    print(f'{name} for {where.name}: {made.batch} a core.', file=sys.stderr)
+    return plan.row(made, where, compiler.compile(made, where.name))
 
-    found = plan.largest_batch(
-      name, where, config_flags.config(), recompute, plan_one
-    )
-    print(found.as_line(), flush=True)
-    yield found
+  found = plan.largest_batch(
+    name, where, config_flags.config(), recompute, plan_one
+  )
+  print(found.as_line(), flush=True)
+  return found
 
 
 def main(_):
   slices = chips.parse(_TOPOLOGY.value)
-  names = _names()
+  names = _PROGRAMS.value.split(',')
+  if names == ['all']:
+    names = list(programs.NAMES)
+  for name in names:
+    if name not in programs.NAMES:
+      raise errors.UserError(
+        f'--programs must name programs. Found {name!r}. Give all, or some of '
+        f'{", ".join(programs.NAMES)}.'
+      )
   if _OUTPUT.value:
     outputs.check_file(_OUTPUT.value)
   if _CACHE_DIR.value:
     outputs.check_directory(_CACHE_DIR.value)
   compiler = tpu_compiler.Compiler(_COMPILER.value, _CACHE_DIR.value)
   if _LARGEST_BATCH.value:
-    rows = list(_largest_batches(names, slices, compiler))
-    _write(rows)
-    return
-  rows = [row for name in names for row in _rows(name, slices, compiler)]
-  print(plan.table(rows))
-  _write(rows)
-  if any(row.problem for row in rows):
-    sys.exit(2)  # A user's mistake, as the table says.
-
-
-def _write(rows: Sequence[plan.Row | plan.LargestBatch]) -> None:
+    rows = [
+      _largest_batch(name, where, recompute, compiler)
+      for name, where, recompute in itertools.product(
+        names, slices, (False, True)
+      )
+      if name in plan.WITH_BATCH
+    ]
+  else:
+    rows = [row for name in names for row in _rows(name, slices, compiler)]
+    print(plan.table(rows))
   if _OUTPUT.value:
     text = json.dumps([row.as_json() for row in rows], indent=2)
     outputs.write_text(_OUTPUT.value, text + '\n')
+  if not _LARGEST_BATCH.value and any(row.problem for row in rows):
+    sys.exit(2)  # A user's mistake, as the table says.
 
 
 if __name__ == '__main__':
-  launcher.run(main, reads=config_flags.ALL)
+  launcher.run(main, reads=launcher.ALL_FIELDS)

@@ -6,7 +6,6 @@ import os
 from typing import Optional
 
 from . import launcher
-from . import path_flags
 
 from absl import flags
 
@@ -14,7 +13,7 @@ from realm_tf import errors
 from realm_tf.corpus import beir
 from realm_tf.corpus import questions
 
-QUESTIONS = path_flags.existing(
+QUESTIONS = launcher.existing_path(
   'questions',
   'Questions: JSON, CSV or Parquet of SQuAD, DPR, KILT and others, a glob, '
   'beir:DIR, tfds:NAME@SPLIT or hf_disk:DIR',
@@ -24,7 +23,7 @@ QUESTIONS = path_flags.existing(
 
 def define_queries_dir(both: bool = False) -> flags.FlagHolder[Optional[str]]:
   """Defines --queries_dir, for --questions or, with `both`, next to them."""
-  holder = path_flags.existing(
+  holder = launcher.existing_path(
     'queries_dir',
     'Output of bin.make_queries, in place of --questions'
     + (', or next to it.' if both else '.'),

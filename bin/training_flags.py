@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Optional
 
-from . import path_flags
+from . import launcher
 from . import strategy_flags
 
 from absl import flags
 
 from realm_tf.training import job as job_lib
 
-INIT_FROM = path_flags.existing(
+INIT_FROM = launcher.existing_path(
   'init_from', 'Model directory to start from; missing parts start at random.'
 )
 _RESUME = flags.DEFINE_bool(
@@ -21,7 +21,7 @@ _RESUME = flags.DEFINE_bool(
 
 def define_reader_init_from() -> flags.FlagHolder:
   """Defines --reader_init_from, for trainers that can join two models."""
-  return path_flags.existing(
+  return launcher.existing_path(
     'reader_init_from', 'Model directory of the reader; default: --init_from.'
   )
 

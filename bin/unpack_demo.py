@@ -15,15 +15,14 @@ it (Appendix C).
 import os
 
 from . import launcher
-from . import path_flags
 
 from realm_tf import errors
 from realm_tf.corpus import json_records
 from realm_tf.demo import texts
 from realm_tf.run import json_files
 
-_OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
-_PREDICTIONS = path_flags.existing(
+_OUTPUT_DIR = launcher.new_path('output_dir', 'Directory to write.')
+_PREDICTIONS = launcher.existing_path(
   'predictions', 'predictions.jsonl of bin.evaluate, to change a fact.'
 )
 

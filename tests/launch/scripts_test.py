@@ -159,7 +159,9 @@ class TpuVmTest(absltest.TestCase):
 
   def test_the_binaries_define_all_flags(self):
     printed = self._launch(DRY_RUN='1').stdout
-    shared = ('corpus_flags', 'strategy_flags', 'training_flags')
+    shared = (
+      *('corpus_flags', 'model_flags', 'strategy_flags', 'training_flags'),
+    )
     for binary in ('pretrain', 'refresh_index'):
       defined = ''.join(
         (source_tree.ROOT / 'bin' / f'{name}.py').read_text()

@@ -1,0 +1,26 @@
+"""Flags of the trainers of models: a corpus, the run directory, the config."""
+
+from __future__ import annotations
+
+from . import config_flags
+from . import corpus_flags
+from . import launcher
+from . import training_flags
+
+from absl import flags
+
+from realm_tf.training import job as job_lib
+from realm_tf.training import runs
+
+_RUN_DIR = launcher.new_path(
+  'run_dir', 'New model directory; bin.refresh_index shares that of a pretrain.'
+)
+
+
+def begin(
+  reader: flags.FlagHolder | None = None,
+) -> tuple[job_lib.Job, runs.Inputs]:
+  """Returns the job and its inputs; must precede any tensor."""
+  job = training_flags.job(_RUN_DIR.value, reader)
+  config = config_flags.config()
+  return job, runs.open_inputs(config, corpus_flags.CORPUS_DIR.value)
