@@ -70,15 +70,11 @@ def split(values: Iterable[str]) -> list[str]:
   return [part for value in values for part in value.split(',') if part]
 
 
-def new_output_dir() -> str:
-  """Returns --output_dir after checking that it may be written."""
+def begin() -> tuple[str, counts_lib.Counts]:
+  """Returns --output_dir, which may be written, and empty counts."""
   outputs.check_directory(_OUTPUT_DIR.value)
   outputs.check_new(_OUTPUT_DIR.value, _OVERWRITE.value)
-  return _OUTPUT_DIR.value
-
-
-def new_counts() -> counts_lib.Counts:
-  return counts_lib.Counts(_ON_ERROR.value == 'skip')
+  return _OUTPUT_DIR.value, counts_lib.Counts(_ON_ERROR.value == 'skip')
 
 
 def read(
@@ -94,7 +90,7 @@ def read(
     split(INPUT.value),
     flags.FLAGS.format,
     _DROP_LISTS.value,
-    counts or new_counts(),
+    counts or counts_lib.Counts(_ON_ERROR.value == 'skip'),
     article_records.Keys(*(key.value for key in _KEYS)),
     first_number=update.num_articles if update else 0,
     find_known=update.find if update else lambda article_id: '',

@@ -40,8 +40,17 @@ _DEV_QUESTIONS = launcher.existing_path(
   'dev_questions', 'Questions for choosing the best parameters.'
 )
 _NUM_JUDGED = 1000  # Most questions of --dev_questions that are answered.
-_READER_INIT_FROM = training_flags.define_reader_init_from()
-_QUERIES_DIR = question_flags.define_queries_dir(both=True)
+_READER_INIT_FROM = launcher.existing_path(
+  'reader_init_from', 'Model directory of the reader; default: --init_from.'
+)
+_QUERIES_DIR = launcher.existing_path(
+  'queries_dir',
+  'Output of bin.make_queries, in place of --questions, or next to it.',
+)
+launcher.check_flags(
+  lambda queries_dir, questions: queries_dir or questions,
+  'One of --queries_dir and --questions must be given.',
+)
 launcher.check_flags(
   lambda retriever, init_from: retriever not in names.BY_LINKS or init_from,
   '--retriever=graph and --retriever=path need --init_from, their model.',
@@ -62,20 +71,6 @@ def _questions(inputs):
   )
 
 
-def _validator(inputs, retriever):
-  """Returns the scorer of exact match; None without --dev_questions."""
-  if _DEV_QUESTIONS.value is None:
-    return None
-  questions = question_flags.read(_DEV_QUESTIONS.value)
-  return validation.Validator(
-    questions[:_NUM_JUDGED],
-    inputs.table,
-    inputs.tokenizer,
-    inputs.config,
-    retriever,
-  )
-
-
 def _retriever(inputs):
   """Returns the retriever of --retriever; None for the trained model."""
   kind = _RETRIEVER.value
@@ -91,15 +86,19 @@ def _retriever(inputs):
 
 
 def main(_):
-  job, inputs = model_flags.begin(_READER_INIT_FROM)
+  job, inputs = model_flags.begin(_READER_INIT_FROM.value)
   questions = _questions(inputs)
-  retriever = _retriever(inputs)
+  retriever, validator = _retriever(inputs), None
+  if _DEV_QUESTIONS.value:
+    validator = validation.Validator(
+      question_flags.read(_DEV_QUESTIONS.value)[:_NUM_JUDGED],
+      inputs.table,
+      inputs.tokenizer,
+      inputs.config,
+      retriever,
+    )
   finetuning_run.run(
-    inputs,
-    questions,
-    job,
-    retriever=retriever,
-    exact_match=_validator(inputs, retriever),
+    inputs, questions, job, retriever=retriever, exact_match=validator
   )
 
 

@@ -123,8 +123,7 @@ def _write(output, source, counts):
 
 
 def main(_):
-  output_dir = article_flags.new_output_dir()
-  counts = article_flags.new_counts()
+  output_dir, counts = article_flags.begin()
   manifest = _write(output_dir, article_flags.description(counts), counts)
   print(
     f'Wrote {manifest["num_blocks"]} blocks to {output_dir}.{counts.summary()}'

@@ -58,10 +58,9 @@ def _queries(tokenizer, table, counts):
 
 
 def main(_):
-  output_dir = article_flags.new_output_dir()
+  output_dir, counts = article_flags.begin()
   table = corpus_flags.open_table(verify=True)
   tokenizer = corpus_flags.tokenizer()
-  counts = article_flags.new_counts()
   manifest = query_table.write(
     _queries(tokenizer, table, counts),
     output_dir,

@@ -7,8 +7,6 @@ from . import corpus_flags
 from . import launcher
 from . import training_flags
 
-from absl import flags
-
 from realm_tf.training import job as job_lib
 from realm_tf.training import runs
 
@@ -17,10 +15,8 @@ _RUN_DIR = launcher.new_path(
 )
 
 
-def begin(
-  reader: flags.FlagHolder | None = None,
-) -> tuple[job_lib.Job, runs.Inputs]:
+def begin(reader_dir: str | None = None) -> tuple[job_lib.Job, runs.Inputs]:
   """Returns the job and its inputs; must precede any tensor."""
-  job = training_flags.job(_RUN_DIR.value, reader)
+  job = training_flags.job(_RUN_DIR.value, reader_dir)
   config = config_flags.config()
   return job, runs.open_inputs(config, corpus_flags.CORPUS_DIR.value)

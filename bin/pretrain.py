@@ -7,7 +7,6 @@ python -m bin.pretrain --config=launch/quickstart.py \
 
 from . import launcher
 from . import model_flags
-from . import training_flags
 
 from absl import flags
 
@@ -22,7 +21,9 @@ _QUERIES_DIR = launcher.existing_path(
 _KEEP_BEST = flags.DEFINE_enum(
   'keep_best', None, names.HELD_OUT_METRICS, 'Metric that chooses RUN_DIR/best.'
 )
-_READER_INIT_FROM = training_flags.define_reader_init_from()
+_READER_INIT_FROM = launcher.existing_path(
+  'reader_init_from', 'Model directory of the reader; default: --init_from.'
+)
 
 
 def _retrievers(inputs):
@@ -37,7 +38,7 @@ def _retrievers(inputs):
 
 
 def main(_):
-  job, inputs = model_flags.begin(_READER_INIT_FROM)
+  job, inputs = model_flags.begin(_READER_INIT_FROM.value)
   instead, words = _retrievers(inputs)
   pretraining_run.run(
     inputs,

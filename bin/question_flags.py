@@ -1,4 +1,4 @@
-"""Flags of questions, and of sentences in place of questions."""
+"""The flag of questions, and the questions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import os
 from typing import Optional
 
 from . import launcher
-
-from absl import flags
 
 from realm_tf import errors
 from realm_tf.corpus import beir
@@ -19,22 +17,6 @@ QUESTIONS = launcher.existing_path(
   'beir:DIR, tfds:NAME@SPLIT or hf_disk:DIR',
   many=True,
 )
-
-
-def define_queries_dir(both: bool = False) -> flags.FlagHolder[Optional[str]]:
-  """Defines --queries_dir, for --questions or, with `both`, next to them."""
-  holder = launcher.existing_path(
-    'queries_dir',
-    'Output of bin.make_queries, in place of --questions'
-    + (', or next to it.' if both else '.'),
-  )
-  launcher.check_flags(
-    lambda queries_dir, questions: (
-      (bool(queries_dir) != bool(questions)) or (both and queries_dir)
-    ),
-    'One of --queries_dir and --questions must be given.',
-  )
-  return holder
 
 
 def read(

@@ -35,9 +35,8 @@ _VOCABULARY = 8000  # Wordpieces of a model without a size.
 
 
 def main(_):
-  output_dir = article_flags.new_output_dir()
+  output_dir, counts = article_flags.begin()
   questions = question_flags.read()
-  counts = article_flags.new_counts()
   survey, names = surveying.look(
     article_flags.read('Looking', counts),
     lambda texts: taggers.make(

@@ -19,7 +19,13 @@ from . import question_flags
 from realm_tf.data import query_table
 from realm_tf.training.rivals import closed_book_trainer
 
-_QUERIES_DIR = question_flags.define_queries_dir()
+_QUERIES_DIR = launcher.existing_path(
+  'queries_dir', 'Output of bin.make_queries, in place of --questions.'
+)
+launcher.check_flags(
+  lambda queries_dir, questions: bool(queries_dir) != bool(questions),
+  'One of --queries_dir and --questions must be given.',
+)
 
 
 def main(_):

@@ -27,7 +27,12 @@ _PREDICTIONS = launcher.existing_path(
 )
 
 
-def _change_fact(output_dir):
+def main(_):
+  output_dir = _OUTPUT_DIR.value
+  if not _PREDICTIONS.value:
+    names = texts.unpack(output_dir)
+    print(f'Wrote {", ".join(names)} to {output_dir}.')
+    return
   rows = json_records.read_lines(_PREDICTIONS.value)
   changed = texts.change_fact(
     str(row.get('id')) for _, row in rows if row.get('exact_match')
@@ -46,15 +51,6 @@ def _change_fact(output_dir):
     'new_answer': changed.question['answers'][0],
   }
   json_files.write(path('changed.json'), row)
-
-
-def main(_):
-  output_dir = _OUTPUT_DIR.value
-  if _PREDICTIONS.value:
-    _change_fact(output_dir)
-    return
-  names = texts.unpack(output_dir)
-  print(f'Wrote {", ".join(names)} to {output_dir}.')
 
 
 if __name__ == '__main__':

@@ -13,9 +13,7 @@ from multiprocessing import connection
 from multiprocessing import forkserver
 import os
 import pathlib
-import re
 import shlex
-import shutil
 import signal
 import sys
 import threading
@@ -41,8 +39,6 @@ _END_BYTES = 1 << 16  # Of a log.
 _CONTEXT = multiprocessing.get_context('forkserver')
 _STAGE_BYTES = 3e9  # Of all memory, for each stage at the same time.
 _TICK_SECS = 1.0
-_LINE = '{n} of {total} done | {elapsed} | {desc}'
-_WIDTH_OF_OTHERS = 30  # Columns of the line without {desc}.
 
 
 class _Worker:
@@ -60,21 +56,14 @@ class _Worker:
     except ProcessLookupError:  # It has ended, or has no group yet.
       self.process.kill()
 
-  def percent(self) -> str:
-    """Returns the last progress in the log, as ' 12 %', or ''."""
-    bars = re.findall(r'(\d+)%\|', self._end())
-    return f' {bars[-1]} %' if bars else ''
-
   def last_error(self) -> str:
     """Returns the log's ERROR line, or its last line."""
-    lines = [line for line in self._end().splitlines() if line.strip()]
-    wrong = [line for line in lines if line.startswith('ERROR: ')]
-    return (wrong or lines or [''])[-1].removeprefix('ERROR: ').strip()
-
-  def _end(self) -> str:
     with open(self.log, 'rb') as file:
       file.seek(max(0, os.path.getsize(self.log) - _END_BYTES))
-      return file.read().decode(errors='replace')
+      end = file.read().decode(errors='replace')
+    lines = [line for line in end.splitlines() if line.strip()]
+    wrong = [line for line in lines if line.startswith('ERROR: ')]
+    return (wrong or lines or [''])[-1].removeprefix('ERROR: ').strip()
 
 
 class _Running(NamedTuple):
@@ -93,7 +82,7 @@ def run(recipe: recipe_lib.Recipe) -> None:
     plans = stage_records.plans(recipe)
     left = [name for name, plan in plans.items() if plan.reason]
     done, logs = len(plans) - len(left), os.path.join(recipe.run_dir, 'logs')
-    _say(f'Stages: {done} of {len(plans)} done. Logs: {logs}/')
+    print(f'Stages: {done} of {len(plans)} done. Logs: {logs}/', flush=True)
     os.makedirs(logs, exist_ok=True)
     _start_server(
       any(isinstance(recipe.stages[name].action, str) for name in left)
@@ -101,14 +90,6 @@ def run(recipe: recipe_lib.Recipe) -> None:
     memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
     most = max(1, int(memory / _STAGE_BYTES))
     running: dict[str, _Running] = {}
-    line = tqdm.tqdm(
-      total=len(plans),
-      initial=done,
-      bar_format=_LINE,
-      file=sys.stdout,
-      leave=False,
-      disable=not sys.stdout.isatty(),
-    )
     try:
       while left or running:
         threads = {name: each.threads for name, each in running.items()}
@@ -119,17 +100,17 @@ def run(recipe: recipe_lib.Recipe) -> None:
           running[name] = _Running([], number, time.monotonic())
           _begin(recipe, name, plans[name], running[name])
         else:
-          _move(line, running, len(left))
           for name in _wait(running):
             secs = time.monotonic() - running.pop(name).begun
             stage_records.finish(recipe.run_dir, name, plans[name], secs)
-            line.update()
-            if line.disable:
-              _say(f'[{name}] {secs:.0f} s')
-            _show(recipe, name, {*left, *running})
+            print(f'[{name}] {secs:.0f} s', flush=True)
+            undone = {*left, *running}
+            for show in recipe.shows:
+              if name in show.needs and not show.needs & undone:
+                text = show.text(recipe.run_dir)
+                print(f'\n{show.title}\n{text}\n', flush=True)
     finally:
       _stop(w for each in running.values() for w in each.workers)
-      line.close()
 
 
 def next_stage(
@@ -188,7 +169,7 @@ def _begin(
   goes_on = stage_records.begin(run_dir, stage, plan)
   if plan.reason != 'new':
     how = 'goes on' if goes_on else 'runs again'
-    _say(f'[{name}] {how}: {plan.reason}')
+    print(f'[{name}] {how}: {plan.reason}', flush=True)
   # A version of an index that was begun is finished without a flag.
   is_index = stage.action == 'build_index'
   more: dict[str, Any] = {'resume': True} if goes_on and not is_index else {}
@@ -220,28 +201,6 @@ def _wait(running: Mapping[str, _Running]) -> Iterator[str]:
         )
     if all(worker.process.exitcode == 0 for worker in stage.workers):
       yield name
-
-
-def _show(recipe: recipe_lib.Recipe, name: str, undone: set[str]) -> None:
-  """Prints the texts for which `name` was the last stage."""
-  for show in recipe.shows:
-    if name in show.needs and not show.needs & undone:
-      _say(f'\n{show.title}\n{show.text(recipe.run_dir)}\n')
-
-
-def _move(line: tqdm.tqdm, running: dict[str, _Running], waiting: int) -> None:
-  if not line.disable:
-    names = ', '.join(
-      f'{name}{each.workers[0].percent()}' for name, each in running.items()
-    )
-    width = shutil.get_terminal_size().columns - _WIDTH_OF_OTHERS
-    line.set_description_str(f'{names} | {waiting} waiting'[:width])
-
-
-def _say(text: str) -> None:
-  """Prints above the moving line."""
-  tqdm.tqdm.write(text)
-  sys.stdout.flush()
 
 
 def _start_server(imports_binaries: bool) -> None:

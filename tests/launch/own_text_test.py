@@ -8,7 +8,6 @@ from absl.testing import parameterized
 
 from launch import own_text
 from launch import runner
-import realm_tf
 from realm_tf import errors
 from tests.launch import surveys
 
@@ -112,17 +111,11 @@ class OwnTextTest(parameterized.TestCase):
         self._recipe(surveys.SMALL, encoder=wrong)
 
   def test_a_text_without_names_ends_with_a_search(self):
-    plants = 'fern moss rose lily oak pine elm ivy mint sage'.split()
-    lines = [
-      json.dumps({'title': name, 'text': f'the {name} is green. keep it dry.'})
-      for name in plants
-    ]
-    articles = self.create_tempfile('articles.jsonl', '\n'.join(lines))
-    run_dir = os.path.join(self.create_tempdir().full_path, 'run')
-    own_text.run(articles.full_path, run_dir)
-    found = realm_tf.load(run_dir).search('a green lily', 1)
-    self.assertEqual(found[0].title, 'lily')
-    text = own_text.summary(run_dir)
+    recipe = self._recipe(surveys.SMALL | {'num_recurring': 2})
+    page = self._page(recipe)
+    self.assertNotIn('reader_dir', page)
+    self.assertEqual(page['num_read'], 5)
+    text = own_text.summary(recipe.run_dir)
     self.assertIn('the page shows the best blocks alone', text)
     self.assertNotIn('hints', text)
 

@@ -130,10 +130,6 @@ class RecipesTest(parameterized.TestCase):
     (_, refresher) = stages['realm_of_encoder'].runs[1]
     self.assertNotIn('base', refresher)
 
-  def test_rows_train_no_more_than_they_need(self):
-    stages = _tables(rows='encoder')
-    self.assertEmpty([s for s in stages.values() if s.config is not None])
-
   def test_a_row_keeps_its_settings_and_takes_the_others_from_set(self):
     stages = _tables(
       rows='realm,ict_longer,realm_stale',
@@ -230,11 +226,6 @@ class RecipesTest(parameterized.TestCase):
       errors.UserError, rf'--rows must be some of \w+.* Found {rows}\. '
     ):
       _tables(rows=rows)
-
-  def test_a_row_of_table1_is_in_the_finished_run(self):
-    run_dir = self._finished_run()
-    with self.assertRaisesRegex(errors.UserError, 'Found no .*/drqa'):
-      _stages(table1, *_TABLE1, run_dir=run_dir, rows='drqa')
 
 
 if __name__ == '__main__':
