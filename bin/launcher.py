@@ -22,7 +22,7 @@ from realm_tf import errors
 from realm_tf import input_files
 
 ALL_FIELDS = ('',)  # Of `run`: the prefix of all.
-# Flags of files, and what each takes.
+# Flags of files, with their help.
 _EXISTING: list[tuple[flags.FlagHolder[Any], str]] = []
 
 

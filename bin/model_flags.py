@@ -11,7 +11,7 @@ from realm_tf.training import job as job_lib
 from realm_tf.training import runs
 
 _RUN_DIR = launcher.new_path(
-  'run_dir', 'New model directory; bin.refresh_index shares that of a pretrain.'
+  'run_dir', 'New model directory; bin.refresh_index works in it, too.'
 )
 
 

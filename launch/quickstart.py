@@ -113,6 +113,8 @@ _IMPOSSIBLE = 'missing_', 'foreign_'
 class _World(common.Jobs):
   """Stages on the demonstration: its texts, and jobs that read them."""
 
+  corpus: runner.Output
+
   def __init__(self, recipe: runner.Recipe):
     self.folder = folder = recipe.stage(
       'world', 'unpack_demo', output_dir=runner.OUTPUT
@@ -150,6 +152,19 @@ class _World(common.Jobs):
   def questions(self, split: str, *kinds: str) -> list[runner.Output]:
     """Returns the files of questions of a split."""
     return [self.folder / f'{kind}{split}_questions.jsonl' for kind in kinds]
+
+  def calibrate(self, model: runner.Output) -> None:
+    """Fits the probabilities of a model's answers; writes examples.json."""
+    self.recipe.stage(
+      'calibration',
+      'calibrate',
+      at=model / 'calibration.json',
+      model_dir=model,
+      corpus_dir=self.corpus,
+      questions=self.questions('dev', *_WORDINGS, *_IMPOSSIBLE),
+      examples=os.path.join(self.recipe.run_dir, 'examples.json'),
+      **_SERVED,
+    )
 
 
 def stages(recipe: runner.Recipe) -> None:
@@ -247,7 +262,6 @@ def _row(
     before: Embedders without questions; questions train `trained`.
     spans: The reader that all rows start from.
   """
-  recipe = world.recipe
   evaluation |= {'retriever': retriever, **_READING}
   world.evaluate(f'{name}_0', model_dir=before, reader_dir=spans, **evaluation)
   for number, steps in _STEPS.items():
@@ -265,7 +279,7 @@ def _row(
     qa = world.train(
       f'qa_{name}_{number}',
       'finetune',
-      recipe.config(config_files.merge(CONFIG, changes)),
+      world.recipe.config(config_files.merge(CONFIG, changes)),
       corpus_dir=world.practice,
       questions=_practice(world, number),
       retriever=retriever,
@@ -280,16 +294,7 @@ def _row(
         'test', *_WORDINGS, *_IMPOSSIBLE
       )
       if name == 'realm':
-        recipe.stage(
-          'calibration',
-          'calibrate',
-          at=qa / 'calibration.json',
-          model_dir=qa,
-          corpus_dir=world.corpus,
-          questions=world.questions('dev', *_WORDINGS, *_IMPOSSIBLE),
-          examples=os.path.join(recipe.run_dir, 'examples.json'),
-          **_SERVED,
-        )
+        world.calibrate(qa)
     world.evaluate(f'{name}_{number}', model_dir=qa, **evaluation)
 
 
