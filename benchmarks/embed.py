@@ -1,7 +1,7 @@
 r"""Blocks embedded per second, compared with other libraries.
 
   bash benchmarks/peers.sh
-  python -m benchmarks.embed [--corpus_dir=DIR] [--quick]
+  python -m benchmarks.embed [--corpus_dir=DIR]
 
 Peers: transformers' BertModel on torch and converted to OpenVINO, and its
 RealmEmbedder. All have the same random weights, 2 threads and the row's dtype;
@@ -56,7 +56,6 @@ _BACKEND = flags.DEFINE_enum(
   'backend', 'auto', ['auto', 'tensorflow', 'openvino'], 'Our backend.'
 )
 _REPEATS = flags.DEFINE_integer('repeats', 5, 'Runs; the median counts.')
-_QUICK = flags.DEFINE_boolean('quick', False, 'Only 2x128, few blocks.')
 
 _NUM_THREADS = 2
 _BLOCKS = {128: 2048, 384: 256, 768: 64}  # Per run, by width: seconds each.
@@ -263,7 +262,7 @@ def _measure(name: str, embed, peer: Optional[_Peer], case, dtype: str):
 
 def _rows(size: str, dtypes: list[str], peak: float):
   bert = sizes.bert(size)
-  number = _BLOCKS[bert.hidden_size] // (8 if _QUICK.value else 1)
+  number = _BLOCKS[bert.hidden_size]
   with tempfile.TemporaryDirectory() as directory:
     peer = _Peer(directory, size) if processes.peer_python() else None
     model = _load(peer, size)
@@ -292,11 +291,10 @@ def main(_):
     print('Runs without the peers: benchmarks/peers.sh was not run.')
   peak = sizes.peak_flops('float32')
   print(f'Best float32 matmul: {peak / 1e9:.0f} GFLOPS.', flush=True)
-  chosen = ['2x128'] if _QUICK.value else _SIZES.value
   dtypes = _DTYPES.value or ['float32']
   if not _DTYPES.value and precision.multiplies_bfloat16():
     dtypes = ['bfloat16', 'float32']
-  rows = (row for size in chosen for row in _rows(size, dtypes, peak))
+  rows = (row for size in _SIZES.value for row in _rows(size, dtypes, peak))
   printing.print_rows('embed', 'blocks per second', rows)
 
 

@@ -29,7 +29,6 @@ from benchmarks import processes
 from benchmarks import search_at_scale
 
 _N = flags.DEFINE_integer('n', 1_000_000, 'Number of vectors.')
-_QUICK = flags.DEFINE_bool('quick', False, 'Few vectors, short runs.')
 _TURNS = flags.DEFINE_integer('turns', 5, 'Runs of each; the median counts.')
 _PEERS_UP_TO = flags.DEFINE_integer(
   'peers_up_to', 2_000_000, 'Most vectors for a comparison with peers.'
@@ -44,6 +43,7 @@ _BATCHES = (1, 512)
 _OURS = ('brute_force', 'device', 'scann')
 _NUM_QUERIES = 1024
 _NUM_THREADS = 2
+_SECS = 2.0  # Of a turn.
 _APPROXIMATE = ('faiss_fast_scan', 'hnswlib')
 
 
@@ -103,12 +103,11 @@ class _Ours:
 def _take_turns(ours, peers, batch):
   """Returns name -> median queries per second."""
   rates = {}
-  secs = 0.3 if _QUICK.value else 2
-  for _ in range(2 if _QUICK.value else _TURNS.value):
+  for _ in range(_TURNS.value):
     for name in (*_OURS, *_URIS.value):
-      rates.setdefault(name, []).append(ours.time(name, batch, secs))
+      rates.setdefault(name, []).append(ours.time(name, batch, _SECS))
     for name in ('faiss_flat', *_APPROXIMATE) if peers else ():
-      rates.setdefault(name, []).append(peers.ask(['time', name, batch, secs]))
+      rates.setdefault(name, []).append(peers.ask(['time', name, batch, _SECS]))
   return {name: statistics.median(values) for name, values in rates.items()}
 
 
@@ -199,7 +198,7 @@ def _write_real_vectors(directory: str) -> None:
 def main(_):
   # All libraries and child processes take their number of threads from here.
   os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:_NUM_THREADS])
-  num_vectors = 50_000 if _QUICK.value else _N.value
+  num_vectors = _N.value
   with tempfile.TemporaryDirectory() as temporary:
     directory = _DIRECTORY.value or temporary
     os.makedirs(directory, exist_ok=True)
