@@ -23,9 +23,7 @@ from benchmarks import sizes
 from realm_tf import config as config_lib
 
 _BATCH_SIZES = flags.DEFINE_list(
-  'batch_sizes',
-  ['512', '1024', '4096'],
-  'Batch sizes; 4,096 at once needs 18 GB.',
+  'batch_sizes', ['512', '1024', '4096'], 'Batch sizes; 4,096 at once: 18 GB.'
 )
 _CHUNK_SIZE = flags.DEFINE_integer('chunk_size', 256, 'Pairs per chunk.')
 _STEPS = flags.DEFINE_integer('steps', 2, 'Timed steps after a warm-up step.')
