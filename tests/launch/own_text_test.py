@@ -1,4 +1,4 @@
-"""Tests for launch.own_text: its stages, and their flags."""
+"""Tests for launch.own_text: its stages, and the search that measured best."""
 
 import json
 import os
@@ -7,9 +7,19 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from launch import own_text
+from launch import own_text_stages
 from launch import runner
 from realm_tf import errors
 from tests.launch import surveys
+
+_PLACES = {
+  'bm25': 'bm25',
+  'encoder': 'encoder/sparse_0',
+  'encoder+': 'encoder/sparse_0.7',
+  'text': 'text/sparse_0',
+  'text+': 'text/sparse_0.7',
+  'qa+': 'qa/sparse_0.7',
+}
 
 
 class OwnTextTest(parameterized.TestCase):
@@ -118,6 +128,92 @@ class OwnTextTest(parameterized.TestCase):
     text = own_text.summary(recipe.run_dir)
     self.assertIn('the page shows the best blocks alone', text)
     self.assertNotIn('hints', text)
+
+
+class ChooseTest(parameterized.TestCase):
+  def _choose(self, hits, models=('encoder', 'text'), kind='span_', exact=None):
+    """Chooses by search -> number of hits among 50."""
+    root = self.create_tempdir()
+    for name, number in hits.items():
+      recall = 2.0 * number
+      metrics = {
+        'num_sentences' if kind else 'num_questions': 50,
+        f'{kind}recall@5': recall,
+        f'{kind}intervals': {f'{kind}recall@5': [recall - 4, recall + 4]},
+      }
+      if name in (exact or {}):
+        metrics['exact_match'] = exact[name]
+      place = _PLACES[name]
+      root.create_file(f'{place}/metrics.json', json.dumps(metrics))
+      ranks = [5] * number + [None, 6] * 25
+      lines = [{f'{kind or "answer_"}rank': rank} for rank in ranks[:50]]
+      file = 'span_ranks' if kind else 'predictions'
+      root.create_file(
+        f'{place}/{file}.jsonl', '\n'.join(map(json.dumps, lines))
+      )
+    folders = dict.fromkeys(_PLACES[name].split('/')[0] for name in hits)
+    path = os.path.join(root.full_path, 'choice.json')
+    own_text_stages.choose(
+      list(models),
+      [os.path.join(root.full_path, folder) for folder in folders],
+      [],
+      path,
+    )
+    with open(path) as file:
+      return json.load(file)
+
+  @parameterized.parameters(
+    # Hits of BM25, encoder, encoder + BM25, text, text + BM25.
+    ((20, 21, 25, 21, 31), ('text', 0.7, 'model')),
+    ((20, 21, 26, 21, 24), ('encoder', 0.7, 'model')),
+    ((20, 21, 25, 31, 31), ('text', 0.0, 'model')),
+    ((31, 21, 25, 21, 26), ('text', 0.0, 'bm25')),
+    # Equal: training brought nothing, so the start is handed over.
+    ((20, 21, 26, 26, 26), ('encoder', 0.7, 'model')),
+    ((26, 26, 26, 26, 26), ('text', 0.0, 'bm25')),
+    # A lead of 5 questions may be chance: 2 * 0.5 ** 5 = 0.06; of 6, 0.03.
+    ((20, 21, 26, 21, 31), ('encoder', 0.7, 'model')),
+    ((20, 21, 26, 21, 32), ('text', 0.7, 'model')),
+  )
+  def test_more_training_must_be_clearly_better(self, hits, expected):
+    names = ('bm25', 'encoder', 'encoder+', 'text', 'text+')
+    choice = self._choose(dict(zip(names, hits, strict=True)))
+    fields = 'model', 'sparse_weight', 'retriever'
+    self.assertEqual(tuple(choice[field] for field in fields), expected)
+
+  @parameterized.parameters((30, 31, True), (31, 30, False))
+  def test_the_better_reader_reads(self, after, qa, reads_qa):
+    choice = self._choose(
+      {'bm25': 10, 'text+': 20, 'qa+': 40},
+      ['text', 'qa'],
+      kind='',
+      exact={'text+': after, 'qa+': qa},
+    )
+    self.assertEqual((choice['model'], choice['reads_qa']), ('qa', reads_qa))
+    self.assertIn('Held out: 50 questions', choice['text'])
+    self.assertIn(f'80.0 (76.0 to 84.0), exact answers {qa}', choice['text'])
+
+  @parameterized.parameters(
+    (['encoder', 'text'], ('encoder', 0.7, 'model', False)),
+    (['text'], ('text', 0.0, 'bm25', False)),
+    (['text', 'qa'], ('qa', 0.0, 'bm25', True)),
+  )
+  def test_without_a_measure_the_start_is_kept(self, models, expected):
+    choice = self._choose({}, models)
+    text = choice.pop('text')
+    self.assertEqual(tuple(choice.values()), (
+      expected[0], expected[2], expected[1], expected[3]
+    ))  # fmt: skip
+    self.assertIn('too little text is held out', text)
+
+  def test_the_text_has_two_lines(self):
+    hits = {'bm25': 20, 'encoder': 18, 'encoder+': 25}
+    shown = self._choose(hits, ['encoder'])['text']
+    figures, choice = shown.split('\n')
+    self.assertIn('50 masked sentences', figures)
+    self.assertIn('words 40.0 (36.0 to 44.0); the encoder', figures)
+    self.assertEndsWith(figures, 'and words 50.0 (46.0 to 54.0).')
+    self.assertIn("by the encoder's embeddings and words: no other", choice)
 
 
 if __name__ == '__main__':
