@@ -1,4 +1,4 @@
-"""Runs rows of launch/tables.py and open_qa.py, from a BERT to their tables."""
+"""Runs rows of launch/open_qa.py, from a BERT to their tables."""
 
 import gzip
 import json
@@ -11,7 +11,6 @@ import tensorflow as tf
 from launch import common
 from launch import open_qa
 from launch import runner
-from launch import tables
 from realm_tf.model import weights
 from tests.exchange import numpy_bert
 
@@ -46,53 +45,22 @@ def _write_bert(directory):
   )
 
 
-def _write_squad(directory):
-  directory.mkdir()
-  for part, countries in (
-    ('train', ['Peru', 'France', 'Italy']),
-    ('val', ['Egypt']),
-  ):
-    articles, questions = [], []
-    for name in countries:
-      city = _CITIES[name]
-      text = (
-        f'The capital of {name} is {city}. The city of {city} is in {name}.'
-      )
-      articles.append({'id': name, 'title': name, 'text': text})
-      question = f'What is the capital of {name}?'
-      questions.append(
-        {'question': question, 'answers': [city], 'gold_id': name}
-      )
-    for kind, rows in (('corpus', articles), ('qa', questions)):
-      with gzip.open(directory / f'{part}_{kind}.jsonl.gz', 'wt') as file:
-        file.writelines(json.dumps(row) + '\n' for row in rows)
+def _write_articles(path):
+  texts = (
+    (name, f'The capital of {name} is {city}. The city of {city} is in {name}.')
+    for name, city in _CITIES.items()
+  )
+  with gzip.open(path, 'wt') as file:
+    for name, text in texts:
+      article = {'id': name, 'title': name, 'text': text}
+      file.write(json.dumps(article) + '\n')
 
 
-class TablesRunTest(absltest.TestCase):
-  def test_makes_a_table_of_a_row(self):
-    directory = pathlib.Path(self.create_tempdir().full_path)
-    _write_bert(directory / 'bert')
-    _write_squad(directory / 'squad')
-    run_dir = directory / 'run'
-    runner.run(
-      tables.stages,
-      str(run_dir),
-      str(directory / 'bert'),
-      str(directory / 'squad'),
-      rows='encoder',
-      overrides=['held_out.share=0.5'],
-    )
-    [before] = json.loads((run_dir / 'results.json').read_text())['tables']
-    self.assertEqual(before[0]['system'], 'encoder_before')
-    self.assertIn('span_recall@5', before[0])
-    printed = common.printed_tables(str(run_dir)).splitlines()
-    self.assertRegex(printed[0], r' *system +span_recall@1 ')
-    self.assertRegex(printed[1], r'encoder_before +\d')
-
+class OpenQaRunTest(absltest.TestCase):
   def test_makes_a_table_of_each_file_of_questions(self):
     directory = pathlib.Path(self.create_tempdir().full_path)
     _write_bert(directory / 'bert')
-    _write_squad(directory / 'squad')
+    _write_articles(directory / 'articles.jsonl.gz')
     asked = {'question': 'What is the capital of Peru?', 'answers': ['Lima']}
     trec = {'question': 'Where is it?', 'answers': ['L.ma|X'], 'regex': True}
     missing = {'question': 'What is the capital?', 'answers': ['Bern']}
@@ -102,7 +70,7 @@ class TablesRunTest(absltest.TestCase):
     run_dir = directory / 'run'
     arguments = [
       str(directory / 'bert'),
-      str(directory / 'squad/train_corpus.jsonl.gz'),
+      str(directory / 'articles.jsonl.gz'),
       f'{directory}/nq.jsonl,{directory}/trec.jsonl',
     ]
     runner.run(
@@ -112,6 +80,9 @@ class TablesRunTest(absltest.TestCase):
     self.assertLen(nq, 3)
     [trec] = json.loads((run_dir / 'trec_test.json').read_text())['tables']
     self.assertEqual([row['recall@20'] for row in trec[1:]], [100.0, 100.0])
+    printed = common.printed_tables(str(run_dir)).splitlines()
+    self.assertRegex(printed[0], r' *system +')
+    self.assertRegex(printed[1], r'bm25/nq_test +\d')
     parts = [
       (run_dir / 'questions' / f'{name}.jsonl').read_text().splitlines()
       for name in ('nq_dev', 'nq_test', 'trec_dev', 'trec_test', 'train')
