@@ -289,6 +289,8 @@ def _read(folders: list[str]) -> list[_Search]:
   for folder in map(pathlib.Path, folders):
     for path in sorted(folder.glob('**/metrics.json')):
       metrics = json.loads(path.read_text(encoding='utf-8'))
+      if not {'recall@5', 'span_recall@5'} & metrics.keys():
+        continue  # No text has an answer.
       rank = 'answer_rank' if 'num_questions' in metrics else 'span_rank'
       rows = [
         json.loads(line)
