@@ -1,7 +1,7 @@
 r"""Blocks embedded per second, compared with other libraries.
 
   bash benchmarks/peers.sh
-  python -m benchmarks.embed [--corpus_dir=DIR] [--quick]
+  python -m benchmarks.embed [--corpus_dir=DIR]
 
 Peers: transformers' BertModel on torch and converted to OpenVINO, and its
 RealmEmbedder. All have the same random weights, 2 threads and the row's dtype;
@@ -14,21 +14,22 @@ a batch to its longest. `of_peak`: our FLOP as a share of the machine's
 best float32 matmul. `difference`: the largest from RealmEmbedder's embeddings.
 """
 
+from collections.abc import Iterator
 import os
 import tempfile
 import time
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from absl import app
 from absl import flags
 import numpy as np
 import tensorflow as tf
 
-from benchmarks import embed_cases
 from benchmarks import printing
 from benchmarks import processes
 from benchmarks import sizes
 from realm_tf import config as config_lib
+from realm_tf.data import block_table
 from realm_tf.data import joining
 from realm_tf.exchange import hugging_face
 from realm_tf.index import embedding
@@ -55,11 +56,96 @@ _BACKEND = flags.DEFINE_enum(
   'backend', 'auto', ['auto', 'tensorflow', 'openvino'], 'Our backend.'
 )
 _REPEATS = flags.DEFINE_integer('repeats', 5, 'Runs; the median counts.')
-_QUICK = flags.DEFINE_boolean('quick', False, 'Only 2x128, few blocks.')
 
 _NUM_THREADS = 2
 _BLOCKS = {128: 2048, 384: 256, 768: 64}  # Per run, by width: seconds each.
 _STRONG, _LEGACY = ('bert', 'openvino'), 'realm'
+_REAL = 'real lengths'
+_TITLE_TOKENS = 4
+
+
+class _Case(NamedTuple):
+  """Blocks to embed; `block_tokens` is the longest length."""
+
+  name: str
+  table: block_table.BlockTable
+  block_ids: np.ndarray
+  block_tokens: int
+
+  @property
+  def lengths(self) -> config_lib.LengthConfig:
+    """Lengths for `block_embeddings.embed_blocks`."""
+    return config_lib.LengthConfig(block_tokens=self.block_tokens)
+
+  @property
+  def totals(self) -> np.ndarray:
+    """Wordpieces of each block with specials, int32 [n]."""
+    titles, bodies = self.table.lengths(self.block_ids)
+    totals = np.minimum(titles, self.lengths.title_tokens) + bodies + 3
+    return np.minimum(totals, self.block_tokens)
+
+
+class _MadeUpTable:
+  """A block table of random wordpieces; `totals` are lengths with specials."""
+
+  def __init__(self, totals: np.ndarray):
+    self._bodies = np.asarray(totals, np.int32) - _TITLE_TOKENS - 3
+    self.num_blocks = len(totals)
+
+  def lengths(self, ids):
+    bodies = self._bodies[ids]
+    return np.full_like(bodies, _TITLE_TOKENS), bodies
+
+  def gather(self, ids, title_length, body_length):
+    return (
+      _words(ids, np.full_like(ids, _TITLE_TOKENS), title_length),
+      _words(ids, self._bodies[ids], body_length),
+    )
+
+
+def _words(ids, lengths, width):
+  """Returns words by block and position, int32 [n, width]; zeros after them."""
+  places = np.arange(width)
+  words = (np.asarray(ids)[:, None] * 7919 + places * 104_729) % (
+    sizes.VOCAB_SIZE - sizes.FIRST_WORD
+  )
+  inside = (places < lengths[:, None]) & (ids >= 0)[:, None]
+  return np.where(inside, words + sizes.FIRST_WORD, 0).astype(np.int32)
+
+
+def _made_up_lengths(number: int, longest: int) -> np.ndarray:
+  """Returns random lengths as in a Wikipedia corpus, int64 [number].
+
+  Seven blocks in eight end within 40 wordpieces of the limit, where a sentence
+  ends. One in eight is the rest of an article, of any length.
+  """
+  rng = np.random.default_rng(0)
+  full = longest - rng.integers(0, 41, number)
+  rest = rng.integers(2 * _TITLE_TOKENS, longest, number)
+  return np.where(rng.random(number) < 1 / 8, rest, full)
+
+
+def _cases(
+  number: int, corpus_dir: Optional[str], block_tokens: int
+) -> Iterator[_Case]:
+  """Yields cases of `number` blocks.
+
+  Args:
+    corpus_dir: Corpus with the real lengths; None takes random ones.
+    block_tokens: Longest block of the real lengths.
+  """
+  ids = np.arange(number)
+  for length in (192, 288):
+    table = _MadeUpTable(np.full(number, length))
+    yield _Case(f'{length} padded', table, ids, length)
+  if corpus_dir:
+    table = block_table.BlockTable.open(corpus_dir)
+    ids = np.random.default_rng(0).choice(
+      table.num_blocks, min(number, table.num_blocks), replace=False
+    )
+  else:
+    table = _MadeUpTable(_made_up_lengths(number, block_tokens))
+  yield _Case(_REAL, table, ids, block_tokens)
 
 
 class _Peer:
@@ -78,7 +164,7 @@ class _Peer:
     self.close = self._worker.close
     self._worker.ask(None)  # Waits until the model is written.
 
-  def write(self, case: embed_cases.Case, ids: np.ndarray) -> str:
+  def write(self, case: _Case, ids: np.ndarray) -> str:
     """Writes the packed blocks; returns the path."""
     path = os.path.join(self._dir, 'tokens.npz')
     length = case.block_tokens
@@ -112,7 +198,7 @@ def _load(peer: Optional[_Peer], size: str):
   return model
 
 
-def _embed(embed: embedding.BlockEmbed, case: embed_cases.Case):
+def _embed(embed: embedding.BlockEmbed, case: _Case):
   begun = time.monotonic()
   result = embedding.embed_blocks(
     embed,
@@ -124,9 +210,9 @@ def _embed(embed: embedding.BlockEmbed, case: embed_cases.Case):
   return time.monotonic() - begun, result
 
 
-def _fastest_requests(peer: _Peer, case: embed_cases.Case, dtype: str):
+def _fastest_requests(peer: _Peer, case: _Case, dtype: str):
   """Returns name -> request with the fastest batch size, and the order."""
-  is_real = case.name == embed_cases.REAL
+  is_real = case.name == _REAL
   order = np.argsort(-case.totals if is_real else case.block_ids, kind='stable')
   shared = {
     'tokens': peer.write(case, case.block_ids[order]),
@@ -176,7 +262,7 @@ def _measure(name: str, embed, peer: Optional[_Peer], case, dtype: str):
 
 def _rows(size: str, dtypes: list[str], peak: float):
   bert = sizes.bert(size)
-  number = _BLOCKS[bert.hidden_size] // (8 if _QUICK.value else 1)
+  number = _BLOCKS[bert.hidden_size]
   with tempfile.TemporaryDirectory() as directory:
     peer = _Peer(directory, size) if processes.peer_python() else None
     model = _load(peer, size)
@@ -185,9 +271,7 @@ def _rows(size: str, dtypes: list[str], peak: float):
         embed_backend=_BACKEND.value, embed_dtype=dtype
       )
       embed = embedding.opener(model, sizes.SPECIAL_IDS, config)()
-      for case in embed_cases.cases(
-        number, _CORPUS_DIR.value, _BLOCK_TOKENS.value
-      ):
+      for case in _cases(number, _CORPUS_DIR.value, _BLOCK_TOKENS.value):
         name = f'{size}, {case.name}, {dtype}'
         row = _measure(name, embed, peer, case, dtype)
         totals = case.totals.astype(np.float64)
@@ -207,11 +291,10 @@ def main(_):
     print('Runs without the peers: benchmarks/peers.sh was not run.')
   peak = sizes.peak_flops('float32')
   print(f'Best float32 matmul: {peak / 1e9:.0f} GFLOPS.', flush=True)
-  chosen = ['2x128'] if _QUICK.value else _SIZES.value
   dtypes = _DTYPES.value or ['float32']
   if not _DTYPES.value and precision.multiplies_bfloat16():
     dtypes = ['bfloat16', 'float32']
-  rows = (row for size in chosen for row in _rows(size, dtypes, peak))
+  rows = (row for size in _SIZES.value for row in _rows(size, dtypes, peak))
   printing.print_rows('embed', 'blocks per second', rows)
 
 

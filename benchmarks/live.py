@@ -1,22 +1,27 @@
 r"""A server during changes of documents: speed, p99, seconds until found.
 
   python -m benchmarks.live --model_dir=runs/qa --corpus_dir=runs/corpus \
-      --questions=runs/world/test_questions.jsonl [--num_blocks=1000000]
+      --questions=runs/world/test_questions.jsonl
+  python -m benchmarks.live --model_dir=runs/qa --corpus_dir=runs/corpus \
+      --kills=20
 
 Eight clients ask without a pause, while --changes requests add, replace and
 remove a document each, a third each, at most --rate per second. First row:
-`ours` is questions per second during the changes, `peer` without changes. With
---num_blocks, the benchmark's process searches that number of blocks by ScaNN:
-the corpus repeated, with a little noise in the embeddings.
+`ours` is questions per second during the changes, `peer` without changes.
+
+With --kills, one client sends batches; each adds, replaces and removes a
+document. After SIGKILL at a random moment the server starts again with the same
+log. The log must have all answered batches, and the last one either complete or
+not at all. The server must count the log's documents. Exits with 1 otherwise.
 """
 
-from collections.abc import Callable, Iterator
+import collections
+from collections.abc import Iterator
 import concurrent.futures
-import contextlib
-import dataclasses
 import http.client
 import json
 import os
+import random
 import statistics
 import sys
 import tempfile
@@ -24,25 +29,26 @@ import threading
 import time
 from typing import Any
 from urllib import parse
+import urllib.error
+import urllib.request
 
 from absl import app
 from absl import flags
-import numpy as np
 
 from benchmarks import printing
 from benchmarks import running_server
+from realm_tf.data import block_table
+from realm_tf.serving import changes
 
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Model.', required=True)
 _CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Corpus.', required=True)
-_QUESTIONS = flags.DEFINE_string(
-  'questions', None, 'JSONL, "question".', required=True
-)
+_QUESTIONS = flags.DEFINE_string('questions', None, 'JSONL, "question".')
 _CHANGES = flags.DEFINE_integer('changes', 3000, 'Changes of a document.')
 _REQUESTS = flags.DEFINE_integer('requests', 500, 'Questions per measurement.')
 _RATE = flags.DEFINE_float('rate', 100.0, 'Most changes per second.')
-_NUM_BLOCKS = flags.DEFINE_integer('num_blocks', None, 'Size of the corpus.')
-_NOISE = 0.05  # Standard deviation, relative to the embeddings' entries.
+_KILLS = flags.DEFINE_integer('kills', 0, 'Number of kills.')
 _WRITERS, _FOUND = 32, 20
+_MOST_SECS = 2.0  # From the first batch to the kill.
 _connections = threading.local()  # One open connection per thread.
 
 
@@ -137,71 +143,93 @@ def _rows(url: str) -> Iterator[dict[str, Any]]:
   )
 
 
-class _RepeatedTable:
-  """A table of `num_blocks` blocks that repeat another table's blocks."""
+Documents = dict[str, str]  # Id -> text, of added documents.
 
-  def __init__(self, table: Any, num_blocks: int):
-    self._table, self.num_blocks = table, num_blocks
-    self.manifest, self.find_article = table.manifest, table.find_article
 
-  def __getattr__(self, name: str) -> Callable[..., Any]:
-    method, own = getattr(self._table, name), self._table.num_blocks
-    # Null blocks are negative and stay unchanged.
-    return lambda ids, *rest: method(
-      np.where(np.less(ids, 0), ids, np.mod(ids, own)), *rest
+def _after(documents: Documents, number: int) -> tuple[Documents, Any]:
+  """Returns the documents after batch `number`, and its request."""
+  text = f'Batch {number} was here.'
+  names = [f'town {number}', f'town {number - 1}']
+  gone = [f'town {number - 2}'] if f'town {number - 2}' in documents else []
+  after = {**documents, **dict.fromkeys(names, text)}
+  for name in gone:
+    del after[name]
+  add = [{'id': name, 'title': name, 'text': text} for name in names]
+  return after, {'add': add, 'remove': gone}
+
+
+def _send_until_killed(url: str, documents: Documents, number: int):
+  """Returns the acknowledged documents, the last tried ones, and a number."""
+  headers = {'Content-Type': 'application/json'}
+  while True:
+    after, body = _after(documents, number)
+    number += 1
+    request = urllib.request.Request(
+      f'{url}api/documents', json.dumps(body).encode(), headers
     )
+    try:
+      with urllib.request.urlopen(request) as reply:
+        reply.read()
+    except urllib.error.HTTPError as error:
+      sys.exit(f'A batch was refused: {error.read()}')
+    except (OSError, http.client.HTTPException):
+      return documents, after, number
+    documents = after
 
 
-@contextlib.contextmanager
-def _repeated(log: str, num_blocks: int) -> Iterator[str]:
-  """Serves a repeated corpus in threads; yields the server's address."""
-  # A server in another process needs no import of TensorFlow here.
-  from realm_tf import config as config_lib
-  from realm_tf.index import searchers
-  from realm_tf.qa import loading
-  from realm_tf.serving import changes
-  from realm_tf.serving import edited_corpus
-  from realm_tf.serving import served_model
-  from realm_tf.serving import service as service_lib
-  from tests.serving import running_server as threads
+def _in_log(path: str, fingerprint: str) -> Documents:
+  log = changes.DocumentLog(path, fingerprint)
+  found = log.in_force().add
+  log.close()
+  return {each.article_id: each.text for each in found}
 
-  loaded = loading.load(_MODEL_DIR.value, _CORPUS_DIR.value)
-  own = np.asarray(loaded.index.embeddings[:], np.float32)
-  made = np.resize(own, [num_blocks, own.shape[1]])
-  rng = np.random.default_rng(0)
-  for start in range(len(own), num_blocks, len(own)):
-    part = made[start : start + len(own)]
-    part += _NOISE * own.std() * rng.standard_normal(part.shape, np.float32)
-  built = searchers.build(made, config_lib.IndexConfig(searcher='scann'))
-  loaded = dataclasses.replace(
-    loaded,
-    table=_RepeatedTable(loaded.table, num_blocks),
-    index=loaded.index._replace(searcher=built.searcher),
+
+def _num_served(url: str) -> int:
+  with urllib.request.urlopen(f'{url}api/about') as reply:
+    return json.load(reply)['num_documents']
+
+
+def _rounds(path: str) -> collections.Counter:
+  count = collections.Counter(lost=0, half=0, served_otherwise=0)
+  manifest = block_table.read_manifest(_CORPUS_DIR.value)
+  moments = random.Random(0)
+  serve = lambda: running_server.Server(
+    _MODEL_DIR.value, _CORPUS_DIR.value, f'--documents_log={path}'
   )
-  edits = edited_corpus.EditedCorpus(loaded)
-  edits.warm()
-  answerer = loading.answerer_of(edits.opened)
-  fingerprint = edits.table.manifest['corpus_fingerprint']
-  service = service_lib.Service(
-    threads.live(served_model.ServedModel(answerer, edits)),
-    log=changes.DocumentLog(log, fingerprint),
-  )
-  with threads.run(service) as running:
-    yield f'http://127.0.0.1:{running.client.port}/'
+  documents: Documents = {}
+  number, server = 0, serve()
+  for _ in range(_KILLS.value):
+    timer = threading.Timer(moments.uniform(0, _MOST_SECS), server.kill)
+    timer.start()
+    begun = number
+    sure, maybe, number = _send_until_killed(server.url, documents, number)
+    timer.join()
+    documents = _in_log(path, manifest['corpus_fingerprint'])
+    count['kills'] += 1
+    count['acknowledged'] += number - 1 - begun
+    count['lost'] += any(documents.get(x) is None for x in sure.keys() & maybe)
+    count['half'] += documents not in (sure, maybe)
+    count['unanswered_but_there'] += documents == maybe != sure
+    server = serve()
+    count['served_otherwise'] += _num_served(server.url) != len(documents)
+  server.close()
+  return count
 
 
 def main(_):
   with tempfile.TemporaryDirectory() as directory:
     log = os.path.join(directory, 'log')
-    if _NUM_BLOCKS.value:
-      with _repeated(log, _NUM_BLOCKS.value) as url:
-        printing.print_rows('live', 'see case', _rows(url))
-    else:
-      server = running_server.Server(
-        _MODEL_DIR.value, _CORPUS_DIR.value, f'--documents_log={log}'
-      )
-      printing.print_rows('live', 'see case', _rows(server.url))
-      server.close()
+    if _KILLS.value:
+      count = _rounds(log)
+      printing.print_rows('live_kills', 'batches', [dict(count)])
+      if count['lost'] or count['half'] or count['served_otherwise']:
+        sys.exit(1)
+      return
+    server = running_server.Server(
+      _MODEL_DIR.value, _CORPUS_DIR.value, f'--documents_log={log}'
+    )
+    printing.print_rows('live', 'see case', _rows(server.url))
+    server.close()
 
 
 if __name__ == '__main__':

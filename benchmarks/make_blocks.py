@@ -25,7 +25,6 @@ _VOCAB_FILE = flags.DEFINE_string(
   'vocab_file', None, 'vocab.txt', required=True
 )
 _NUM_WORKERS = flags.DEFINE_list('num_workers', ['1', '2'], 'A row for each.')
-_QUICK = flags.DEFINE_boolean('quick', False, 'Only the first 10 MB.')
 _REPEATS = flags.DEFINE_integer('repeats', 3, 'Runs; the median counts.')
 
 
@@ -37,8 +36,6 @@ def _write_articles(path: str) -> float:
       line = {'title': article.title, 'text': article.text}
       file.write(json.dumps(line, ensure_ascii=False) + '\n')
       num_bytes += len(article.text.encode('utf-8', 'replace'))
-      if _QUICK.value and num_bytes > 10e6:
-        break
   return num_bytes / 1e6
 
 

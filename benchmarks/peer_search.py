@@ -9,9 +9,7 @@ Answers each JSON line ["build", NAME] or ["time", NAME, BATCH, SECONDS].
 
 from collections.abc import Callable
 import json
-import os
 import sys
-import tempfile
 import time
 
 import numpy as np
@@ -100,59 +98,10 @@ def _build_hnsw(blocks, num_threads):
   ]
 
 
-def _build_svs(blocks, num_threads):
-  """Returns searches of a graph over codes of 4 and then 8 bits (LVQ)."""
-  import svs
-
-  with tempfile.TemporaryDirectory() as directory:
-    raw, converted = (os.path.join(directory, x) for x in ('a.fvecs', 'b.svs'))
-    svs.write_vecs(blocks, raw)
-    svs.convert_vecs_to_svs(raw, converted, svs.float32)
-    loader = svs.VectorDataLoader(converted, svs.float32, dims=blocks.shape[1])
-    index = svs.Vamana.build(
-      svs.VamanaBuildParameters(graph_max_degree=64, window_size=128),
-      svs.LVQLoader(loader, primary=4, residual=8),
-      svs.DistanceType.MIP,
-      num_threads=num_threads,
-    )
-
-  def search(window):
-    def run(queries, k):
-      index.search_window_size = window
-      return index.search(queries, k)[0].astype(np.int64)
-
-    return run
-
-  return [
-    [search(size) for size in (8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512)]
-  ]
-
-
-def _build_lorann(blocks, num_threads):
-  import lorann
-
-  index = lorann.LorannIndex(
-    blocks, n_clusters=round(len(blocks) ** 0.5), global_dim=None
-  )
-  index.build(n_threads=num_threads)
-
-  def search(clusters, rescored):
-    return lambda queries, k: index.search(
-      queries, k, clusters, rescored, n_threads=num_threads
-    )
-
-  return [
-    [search(clusters, rescored) for clusters in (2, 4, 8, 12, 16, 24, 32, 64)]
-    for rescored in (16, 32, 64, 100, 200, 400, 800)
-  ]
-
-
 _BUILDERS = {
   'faiss_flat': _build_flat,
   'faiss_fast_scan': _build_fast_scan,
   'hnswlib': _build_hnsw,
-  'svs': _build_svs,
-  'lorann': _build_lorann,
 }
 
 

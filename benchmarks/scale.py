@@ -27,7 +27,6 @@ _COPIES = 2  # SOAR: a block's code is in two partitions.
 # Bytes of a ScaNN index per block and per partition, of a corpus per wordpiece.
 _BLOCK_BYTES, _LEAF_BYTES, _CORPUS_BYTES = 648, 1044, 9.4
 _VECTOR_BYTES = 4 * 128
-_CODES_BYTES = 40.4  # Memory per block, faiss, vectors on disk (09bc496).
 _INT32_BLOCKS = 2**31
 
 # docs/tpu.md: BERT-base on a block, a trainer's step, the trainer's chips.
@@ -73,18 +72,16 @@ def _embed_hours(blocks: float, peak: float, share: float = 0.4) -> float:
   return blocks * block_flops() / (peak * share) / 3600
 
 
-def _machines(blocks: float) -> tuple[int, int]:
-  """Returns the machines for two ScaNN indexes, and for two of codes."""
-  by_scann = math.ceil(2 * index_bytes(blocks) / _MACHINE_BYTES)
-  by_codes = math.ceil(2 * _CODES_BYTES * blocks / _MACHINE_BYTES)
-  return max(by_scann, math.ceil(blocks / _INT32_BLOCKS)), by_codes
+def _machines(blocks: float) -> int:
+  """Returns the machines for two ScaNN indexes."""
+  by_memory = math.ceil(2 * index_bytes(blocks) / _MACHINE_BYTES)
+  return max(by_memory, math.ceil(blocks / _INT32_BLOCKS))
 
 
 def _bytes_row(blocks: float) -> list[Any]:
   sizes = (
     _VECTOR_BYTES * blocks,
     _VECTOR_BYTES / 2 * blocks,
-    _CODES_BYTES * blocks,
     index_bytes(blocks),
     _CORPUS_BYTES * _MEAN_TOKENS * blocks,
   )
@@ -96,13 +93,15 @@ def _embed_row(blocks: float) -> list[Any]:
 
 
 def _search_row(blocks: float) -> list[Any]:
-  scann, codes = _machines(blocks)
-  shard = blocks / scann
+  machines = _machines(blocks)
+  shard = blocks / machines
   leaves = math.sqrt(shard)
-  secs = [scann * search_secs(shard, share * leaves) for share in _LEAF_SHARES]
-  slow, fast = (_short(scann * _MACHINE_CORES / each) for each in secs[::-1])
+  secs = [
+    machines * search_secs(shard, share * leaves) for share in _LEAF_SHARES
+  ]
+  slow, fast = (_short(machines * _MACHINE_CORES / each) for each in secs[::-1])
   build = build_secs(shard) / 3600
-  return [scann, codes, build, *(1e3 * x for x in secs), f'{slow} to {fast}']
+  return [machines, build, *(1e3 * x for x in secs), f'{slow} to {fast}']
 
 
 def _stale_row(blocks: float) -> list[Any]:
@@ -114,14 +113,14 @@ def _stale_row(blocks: float) -> list[Any]:
 def _cost_row(blocks: float) -> list[Any]:
   hours = (_embed_hours(blocks, peak) for peak in _PEAKS)
   once = [x * y for x, y in zip(hours, _CHIP_DOLLARS, strict=True)]
-  machines = [24 * n * _MACHINE_DOLLARS for n in _machines(blocks)]
-  return [*once, *(400 * each for each in once), *machines]
+  search = 24 * _machines(blocks) * _MACHINE_DOLLARS
+  return [*once, *(400 * each for each in once), search]
 
 
 _TABLES = {
   'Bytes': (
     _bytes_row,
-    'blocks; vectors, GB; bfloat16; codes; ScaNN index; corpus; corpora',
+    'blocks; vectors, GB; bfloat16; ScaNN index; corpus; corpora',
   ),
   'Embedding once, chip hours': (
     _embed_row,
@@ -129,7 +128,7 @@ _TABLES = {
   ),
   'Search': (
     _search_row,
-    'blocks; machines, ScaNN; codes; core hours to build a shard; core ms a'
+    'blocks; machines; core hours to build a shard; core ms a'
     ' query, 0.2 % of leaves; 3 %; queries a second, all machines',
   ),
   'Staleness, steps': (
@@ -138,7 +137,7 @@ _TABLES = {
   ),
   'Cost, dollars': (
     _cost_row,
-    'blocks; a refresh, v5e; H100; 400, v5e; H100; search a day, ScaNN; codes',
+    'blocks; a refresh, v5e; H100; 400, v5e; H100; search a day',
   ),
 }
 

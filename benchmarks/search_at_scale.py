@@ -19,9 +19,29 @@ import numpy as np
 from benchmarks import clustered_vectors
 from benchmarks import peer_search
 from benchmarks import processes
-from benchmarks import ticker
 
-_SECS = 5.0
+_SECS, _TICK_SECS = 5.0, 0.001
+
+
+class _Ticker:
+  """A thread that ticks: a gap is a pause by Python's lock or busy cores."""
+
+  def __init__(self):
+    self._longest = 0.0
+    threading.Thread(target=self._work, daemon=True).start()
+
+  def take_longest(self) -> float:
+    """Returns the longest gap since the last call, seconds."""
+    longest, self._longest = self._longest, 0.0
+    return longest
+
+  def _work(self):
+    last = time.perf_counter()
+    while True:
+      time.sleep(_TICK_SECS)
+      now = time.perf_counter()
+      self._longest = max(self._longest, now - last)
+      last = now
 
 
 def measure(directory: str) -> Iterator[tuple[str, float]]:
@@ -79,7 +99,7 @@ def _serve(directory: str) -> dict[str, float]:
   def load(own_process=True):
     return searchers.load(settings, _index(directory), blocks, own_process)
 
-  pauses, result = ticker.Ticker(), {}
+  pauses, result = _Ticker(), {}
   for where, own_process in (('in this', False), ('in its own', True)):
     searcher = None  # Two are in memory only while one replaces the other.
     begun = time.perf_counter()

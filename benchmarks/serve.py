@@ -11,10 +11,8 @@ Answerer with a batch of the number of clients. Memory is the server's after
 
 from collections.abc import Iterator, Sequence
 import json
-import os
 import subprocess
 import sys
-import tempfile
 import time
 
 from absl import app
@@ -31,7 +29,6 @@ _REQUESTS = flags.DEFINE_integer('requests', 2000, 'Requests per case.')
 _MEMORY_REQUESTS = flags.DEFINE_integer(
   'memory_requests', 10_000, 'Requests between two measurements of memory.'
 )
-_QUICK = flags.DEFINE_bool('quick', False, 'A tiny model, few requests.')
 
 _CLIENTS = (1, 8, 32)
 
@@ -85,8 +82,7 @@ def _rows(
     _load(server.url, questions_file, 8, first)
     for clients in _CLIENTS:
       loads = [
-        _load(server.url, questions_file, clients, requests)
-        for _ in range(1 if _QUICK.value else 3)
+        _load(server.url, questions_file, clients, requests) for _ in range(3)
       ]
       yield _row(f'{name}, {clients} clients', loads, bare[clients])
     if batch_size is None:
@@ -110,7 +106,7 @@ def _row(case: str, loads: Sequence[dict], bare: float) -> dict:
 
 def _memory_row(server: running_server.Server, questions_file: str) -> dict:
   before = server.memory_mb()
-  number = 500 if _QUICK.value else _MEMORY_REQUESTS.value
+  number = _MEMORY_REQUESTS.value
   _load(server.url, questions_file, 8, number)
   return printing.row(
     f'memory after {number} requests, MB', server.memory_mb(), before=before
@@ -118,24 +114,9 @@ def _memory_row(server: running_server.Server, questions_file: str) -> dict:
 
 
 def main(_):
-  if _QUICK.value:
-    os.environ['TF_USE_LEGACY_KERAS'] = '1'
-    from tests.serving import small_models
-
-    with tempfile.TemporaryDirectory() as directory:
-      model_dir, corpus_dir = small_models.write_all(directory)
-      questions_file = os.path.join(directory, 'questions.jsonl')
-      with open(questions_file, 'w') as file:
-        for question in ('a b ?', 'e f', 'c c d'):
-          file.write(json.dumps({'question': question}) + '\n')
-      printing.print_rows(
-        *('serve', 'see case'),
-        _rows(model_dir, corpus_dir, questions_file, 100),
-      )
-  else:
-    given = _MODEL_DIR.value, _CORPUS_DIR.value, _QUESTIONS.value
-    rows = _rows(*given, _REQUESTS.value)
-    printing.print_rows('serve', 'see case', rows)
+  given = _MODEL_DIR.value, _CORPUS_DIR.value, _QUESTIONS.value
+  rows = _rows(*given, _REQUESTS.value)
+  printing.print_rows('serve', 'see case', rows)
 
 
 if __name__ == '__main__':

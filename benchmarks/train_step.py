@@ -2,7 +2,7 @@ r"""A step of pre-training, compared with transformers' BERT on torch.
 
   bash benchmarks/peers.sh
   python -m benchmarks.train_step [--dtype=bfloat16] [--sizes=2x128,6x384]
-    [--threads=2] [--quick]
+    [--threads=2]
 
 4 queries with 8 candidates, joint sequences of 192, 10 masked wordpieces each,
 a vocabulary of 30,522, dropout 0.1. Each program has its own process; steps
@@ -10,9 +10,8 @@ alternate after two warm-up steps. The peers run forward and backward over the
 joint sequences; 'reader' is the same work of ours, 'step' a whole step with
 towers, null block, clipping and AdamW.
 
-`ratio`: the fastest peer's seconds over ours. `not_matmul`: the share of
-processor time outside matmuls. `of_peak`: our matmuls' FLOP as a share of the
-machine's fastest matmul of that dtype.
+`ratio`: the fastest peer's seconds over ours. `of_peak`: our matmuls' FLOP as a
+share of the machine's fastest matmul of that dtype.
 """
 
 import os
@@ -36,7 +35,6 @@ _THREADS = flags.DEFINE_integer('threads', 2, 'Threads of each process.')
 _REPEATS = flags.DEFINE_integer(
   'repeats', 7, 'Steps of each; the median counts.'
 )
-_QUICK = flags.DEFINE_boolean('quick', False, 'Only 2x128, few steps.')
 
 _PEERS = {
   'float32': ('legacy', 'bert'),
@@ -67,7 +65,7 @@ def _workers(size: str, batch_file: str) -> dict[str, processes.Worker]:
 def _take_turns(workers) -> dict[str, dict[str, float]]:
   """Returns each worker's median seconds and peak memory."""
   answers = {name: [] for name in workers}
-  for _ in range(2 + (3 if _QUICK.value else _REPEATS.value)):
+  for _ in range(2 + _REPEATS.value):
     for name, worker in workers.items():
       answers[name].append(worker.ask('step'))
   return {
@@ -92,7 +90,7 @@ def _rows(size: str):
       default={'secs': None, 'peak_mb': None},
     )
     for what in _WHATS:
-      ours, extra = measured[what], workers[what].ask('profile')
+      ours, extra = measured[what], workers[what].ask('peak')
       row = printing.row(
         f'{size}, {_DTYPE.value}, {what}', ours['secs'], best['secs']
       )
@@ -112,8 +110,7 @@ def _rows(size: str):
 def main(_):
   if not processes.peer_python():
     print('Runs without peers: benchmarks/peers.sh was not run.')
-  chosen = ['2x128'] if _QUICK.value else _SIZES.value
-  rows = (row for size in chosen for row in _rows(size))
+  rows = (row for size in _SIZES.value for row in _rows(size))
   printing.print_rows('train_step', 'seconds', rows)
 
 

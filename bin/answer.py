@@ -27,11 +27,11 @@ _JSON = flags.DEFINE_bool(
   'json', False, 'Print JSON lines in the format of predictions.jsonl.'
 )
 answer_flags.define_search()
-corpus_flags.define_retriever()
 
 
 def main(_):
-  (answerer,) = answer_flags.load([flags.FLAGS.sparse_weight])
+  corpus_dir = corpus_flags.CORPUS_DIR.value
+  (answerer,) = answer_flags.load(corpus_dir, [flags.FLAGS.sparse_weight])
   loading.require_reader(answerer.reader, answer_flags.MODEL_DIR.value)
   # One by one: a user may be typing.
   for question in _QUESTION.value or files.typed_lines(sys.stdin.buffer):

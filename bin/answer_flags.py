@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from . import launcher
-from . import path_flags
 
 from absl import flags
 
@@ -15,7 +13,7 @@ from realm_tf.qa import answerer
 from realm_tf.qa import loading
 from realm_tf.run import recipe_result
 
-MODEL_DIR = path_flags.existing(
+MODEL_DIR = launcher.existing_path(
   'model_dir', 'Model directory, any run directory, or RUN_DIR of a recipe.'
 )
 
@@ -32,7 +30,7 @@ def _use_recipe_result(model_dir: str | None) -> bool:
 
 
 flags.register_validator(MODEL_DIR.name, _use_recipe_result)
-INDEX_DIR = path_flags.existing(
+INDEX_DIR = launcher.existing_path(
   'index_dir', "Index version to search; by default the model's newest."
 )
 flags.DEFINE_integer(
@@ -45,7 +43,7 @@ flags.DEFINE_enum(
   "The best span, or the text with the largest sum of its spans' "
   "probabilities; by default the config's choice.",
 )
-READER_DIR = path_flags.existing(
+READER_DIR = launcher.existing_path(
   'reader_dir', 'Model directory that reads the blocks of --model_dir.'
 )
 launcher.check_flags(
@@ -54,14 +52,22 @@ launcher.check_flags(
 )
 
 
-def define_search() -> None:
-  """Defines the flags of binaries that search with a model, and read."""
-  _define_search(flags.DEFINE_float)
-  flags.mark_flag_as_required(MODEL_DIR.name)
+def define_search(*others: str, may_lack_model: bool = False) -> None:
+  """Defines the flags of binaries that search with a model, and read.
 
-
-def _define_search(define_weight: Callable[..., Any]) -> None:
-  define_weight(
+  Args:
+    others: More values of --retriever.
+    may_lack_model: Defines the flags of bin.evaluate: several weights, and no
+      model for a search by words.
+  """
+  flags.DEFINE_enum(
+    'retriever',
+    names.MODEL,
+    [names.MODEL, *names.BY_LINKS, *names.BY_WORDS, *others],
+    'Search; graph and path follow links.',
+  )
+  define = flags.DEFINE_multi_float if may_lack_model else flags.DEFINE_float
+  define(
     'sparse_weight',
     0.0,
     "Weight of BM25's scores, added to the embeddings' scores. Try 0.5.",
@@ -81,27 +87,8 @@ def _define_search(define_weight: Callable[..., Any]) -> None:
     0.0,
     1.0,
   )
-
-
-def define_searches() -> None:
-  """Defines the flags of bin.evaluate: several weights, and maybe no model."""
-  _define_search(flags.DEFINE_multi_float)
-  launcher.check_flags(
-    lambda model_dir, retriever: model_dir or retriever in names.BY_WORDS,
-    '--model_dir must be given, unless --retriever is a search by words.',
-  )
-  launcher.check_flags(
-    lambda retriever, sparse_weight: (
-      retriever == names.MODEL or not any(sparse_weight)
-    ),
-    '--sparse_weight must go with --retriever=model.',
-  )
-  launcher.check_flags(
-    lambda queries_dir, retriever: (
-      not queries_dir or retriever != names.NOTHING
-    ),
-    '--queries_dir measures a search: leave out --retriever=none.',
-  )
+  if not may_lack_model:
+    flags.mark_flag_as_required(MODEL_DIR.name)
 
 
 def choices() -> loading.Choices:
@@ -111,10 +98,10 @@ def choices() -> loading.Choices:
 
 
 def load(
-  sparse_weights: Sequence[float],
+  corpus_dir: str, sparse_weights: Sequence[float]
 ) -> list[answerer.Answerer] | list[answerer.ClosedBook]:
   """Returns the answerers of the flags and of each weight of BM25."""
-  model_dir, corpus_dir = MODEL_DIR.value, flags.FLAGS.corpus_dir
+  model_dir = MODEL_DIR.value
   if choices().retriever == names.NOTHING:
     return [loading.load_closed_book(model_dir, corpus_dir)]
   loaded = loading.load(model_dir, corpus_dir, INDEX_DIR.value)

@@ -11,7 +11,6 @@ import uuid
 
 from . import beam_flags
 from . import launcher
-from . import path_flags
 
 from absl import flags
 import tqdm
@@ -24,7 +23,7 @@ from realm_tf.run import outputs
 
 TAGGED = 'tagged'  # A format: sentences that name their spans.
 
-INPUT = path_flags.existing(
+INPUT = launcher.existing_path(
   'input',
   'Articles: file, directory, glob, beir:DIR, tfds:NAME or hf_disk:DIR',
   many=True,
@@ -47,7 +46,7 @@ _KEYS = [
 NUM_WORKERS = flags.DEFINE_integer(
   'num_workers', os.cpu_count(), 'Processes; the output is always the same.', 1
 )
-_OUTPUT_DIR = path_flags.new('output_dir', 'New directory to write.')
+_OUTPUT_DIR = launcher.new_path('output_dir', 'New directory to write.')
 _OVERWRITE = flags.DEFINE_boolean(
   'overwrite', False, 'Replace an existing --output_dir.'
 )
@@ -71,15 +70,11 @@ def split(values: Iterable[str]) -> list[str]:
   return [part for value in values for part in value.split(',') if part]
 
 
-def new_output_dir() -> str:
-  """Returns --output_dir after checking that it may be written."""
+def begin() -> tuple[str, counts_lib.Counts]:
+  """Returns --output_dir, which may be written, and empty counts."""
   outputs.check_directory(_OUTPUT_DIR.value)
   outputs.check_new(_OUTPUT_DIR.value, _OVERWRITE.value)
-  return _OUTPUT_DIR.value
-
-
-def new_counts() -> counts_lib.Counts:
-  return counts_lib.Counts(_ON_ERROR.value == 'skip')
+  return _OUTPUT_DIR.value, counts_lib.Counts(_ON_ERROR.value == 'skip')
 
 
 def read(
@@ -95,7 +90,7 @@ def read(
     split(INPUT.value),
     flags.FLAGS.format,
     _DROP_LISTS.value,
-    counts or new_counts(),
+    counts or counts_lib.Counts(_ON_ERROR.value == 'skip'),
     article_records.Keys(*(key.value for key in _KEYS)),
     first_number=update.num_articles if update else 0,
     find_known=update.find if update else lambda article_id: '',

@@ -8,22 +8,21 @@ of questions; the average does not. The other weights are --model_dir's.
 """
 
 from . import launcher
-from . import path_flags
 
 from absl import flags
 
 from realm_tf.training import params_export
 
-_MODEL_DIR = path_flags.existing(
+_MODEL_DIR = launcher.existing_path(
   'model_dir', 'Model directory after training.', required=True
 )
-_BEFORE_DIR = path_flags.existing(
+_BEFORE_DIR = launcher.existing_path(
   'before_dir', 'Model directory before training.', required=True
 )
 _WEIGHT = flags.DEFINE_float(
   'weight', 0.5, 'Weight of --model_dir in the average.', 0.0, 1.0
 )
-_OUTPUT_DIR = path_flags.new('output_dir', 'New model directory to write.')
+_OUTPUT_DIR = launcher.new_path('output_dir', 'New model directory to write.')
 
 
 def main(_):

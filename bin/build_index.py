@@ -11,18 +11,17 @@ from . import beam_flags
 from . import config_flags
 from . import corpus_flags
 from . import launcher
-from . import path_flags
 from . import strategy_flags
 
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
 from realm_tf.index import version_work
 
-_MODEL_DIR = path_flags.existing(
+_MODEL_DIR = launcher.existing_path(
   'model_dir', 'Model directory to embed with.', required=True
 )
-_OUTPUT_DIR = path_flags.new('output_dir', 'Directory of index versions.')
-_BASE = path_flags.existing(
+_OUTPUT_DIR = launcher.new_path('output_dir', 'Directory of index versions.')
+_BASE = launcher.existing_path(
   'base', 'Index version to take the embeddings of equal blocks from.'
 )
 

@@ -27,7 +27,6 @@ _EXAMPLES = flags.DEFINE_string(
   'examples', None, "File for the page's buttons: likely, right answers."
 )
 answer_flags.define_search()
-corpus_flags.define_retriever()
 flags.mark_flag_as_required('questions')
 launcher.check_flags(
   lambda reader_dir: not reader_dir,
@@ -38,7 +37,8 @@ launcher.check_flags(
 def main(_):
   model_dir = answer_flags.MODEL_DIR.value
   questions = question_flags.read(keep_impossible=True)
-  (answerer,) = answer_flags.load([flags.FLAGS.sparse_weight])
+  corpus_dir = corpus_flags.CORPUS_DIR.value
+  (answerer,) = answer_flags.load(corpus_dir, [flags.FLAGS.sparse_weight])
   loading.require_reader(answerer.reader, model_dir)
   answers = answerer.answer([each.question for each in questions], 1)
   found = refusing.fit(answers, questions)

@@ -1,7 +1,5 @@
 """Flags of the config, for all binaries."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 
@@ -21,8 +19,6 @@ _MODEL_OF = flags.DEFINE_string(
   'model_of', None, "Model directory with the config's model.*, before --set."
 )
 _SEED = flags.DEFINE_integer('seed', 0, 'Random seed.')
-
-ALL = ('',)  # Prefix of all fields.
 
 
 @functools.cache
@@ -47,26 +43,19 @@ def overrides() -> list[str]:
 
 def check(reads: tuple[str, ...], sets: tuple[str, ...]) -> None:
   """Raises UserError for a flag of the config that would change nothing."""
-  found = []
-  if not reads:
-    found += [_CONFIG]
-  if not any(each in ('', 'model.') for each in reads):
-    found += [_MODEL_OF]
-  for flag in found:
-    if flag.value:
+  fields = ' or '.join(reads) or 'none'
+  reads_model = any(each in ('', 'model.') for each in reads)
+  for flag, has_use in ((_CONFIG, bool(reads)), (_MODEL_OF, reads_model)):
+    if flag.value and not has_use:
       raise errors.UserError(
         f'--{flag.name} must change something. Found --{flag.name}='
-        f'{flag.value}, and a binary that reads {_fields(reads)} of it. Leave '
+        f'{flag.value}, and a binary that reads {fields} of it. Leave '
         'the flag out.'
       )
   for change in overrides():
     if not change.startswith(reads + sets):
       raise errors.UserError(
         f'--set must change a field that this binary reads, '
-        f'{_fields(reads + sets)}; a model has its own config. Found '
-        f'--set={change}. Leave it out.'
+        f'{" or ".join(reads + sets) or "none"}; a model has its own config. '
+        f'Found --set={change}. Leave it out.'
       )
-
-
-def _fields(prefixes: tuple[str, ...]) -> str:
-  return ' or '.join(prefixes) or 'none'

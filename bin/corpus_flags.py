@@ -1,27 +1,16 @@
-"""Flags of a corpus and its retriever."""
+"""The flag of a corpus, and access to it."""
 
 from __future__ import annotations
 
-from . import path_flags
+from . import launcher
 
-from absl import flags
-
-from realm_tf.config import names
 from realm_tf.data import block_table
 from realm_tf.run import layout
 from realm_tf.text import wordpiece
 
-CORPUS_DIR = path_flags.existing(
+CORPUS_DIR = launcher.existing_path(
   'corpus_dir', 'Corpus directory, from bin.make_blocks.', required=True
 )
-
-
-def define_retriever(*others: str) -> flags.FlagHolder[str]:
-  """Defines --retriever, the way to search; `others` are further values."""
-  searches = [names.MODEL, *names.BY_LINKS, *names.BY_WORDS, *others]
-  return flags.DEFINE_enum(
-    'retriever', names.MODEL, searches, 'Search; graph and path follow links.'
-  )
 
 
 def open_table(verify: bool = False) -> block_table.BlockTable:

@@ -13,37 +13,64 @@ Above the folders, metrics.json tells of all --questions together how well
 systems.
 """
 
+import dataclasses
+import itertools
 import json
 import os
 
 from . import answer_flags
+from . import config_flags
 from . import corpus_flags
 from . import launcher
-from . import path_flags
 from . import question_flags
-from . import sentence_flags
 
 from absl import flags
 
 from realm_tf.config import names
 from realm_tf.data import article_lookup
+from realm_tf.qa import masked_sentences
 from realm_tf.qa import open_qa
 from realm_tf.qa import rankings
 from realm_tf.qa import summary
 from realm_tf.run import outputs
 
-_OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
+_OUTPUT_DIR = launcher.new_path('output_dir', 'Directory to write.')
 _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Values of k for recall@k, in blocks.'
 )
-_RETRIEVER = corpus_flags.define_retriever(names.NOTHING)
-_QRELS = path_flags.existing(
+_QRELS = launcher.existing_path(
   'qrels', 'TREC or BEIR judgements of articles: R@k, MRR@10 and nDCG@10.'
 )
 _TREC_RUN = flags.DEFINE_string(
   'trec_run', None, 'File for ranked articles, in the format of trec_eval.'
 )
-answer_flags.define_searches()
+_QUERIES_DIR = launcher.existing_path(
+  'queries_dir',
+  'Queries of bin.make_queries: how often the first blocks have the masked '
+  "span; a sentence's own block does not count.",
+)
+_HELD_OUT_SHARE = flags.DEFINE_float(
+  'held_out_share',
+  0.0,
+  "Share of articles to measure, training's held_out.share; 0 is all.",
+  0.0,
+  1.0,
+)
+answer_flags.define_search(names.NOTHING, may_lack_model=True)
+launcher.check_flags(
+  lambda model_dir, retriever: model_dir or retriever in names.BY_WORDS,
+  '--model_dir must be given, unless --retriever is a search by words.',
+)
+launcher.check_flags(
+  lambda retriever, sparse_weight: (
+    retriever == names.MODEL or not any(sparse_weight)
+  ),
+  '--sparse_weight must go with --retriever=model.',
+)
+launcher.check_flags(
+  lambda queries_dir, retriever: not queries_dir or retriever != names.NOTHING,
+  '--queries_dir measures a search: leave out --retriever=none.',
+)
 launcher.check_flags(
   lambda questions, sparse_weight, qrels, trec_run: (
     len(questions or []) == len(sparse_weight) == 1 or not (qrels or trec_run)
@@ -62,13 +89,29 @@ launcher.check_flags(
 )
 
 
-def _questions(table):
-  asked = question_flags.read_each(may_lack_answers=bool(_QRELS.value))
-  if _RETRIEVER.value != names.NOTHING:
-    every = [each for group in asked.values() for each in group]
-    gold = [each.gold_id for each in every if not each.is_impossible]
-    article_lookup.check(gold, table, "Questions' gold_id")
-  return asked
+def _fields_read():
+  """Returns prefixes of the config's fields that mask the sentences, if any."""
+  if not _QUERIES_DIR.value:
+    return ()
+  # A model has its own lengths.
+  by_words = flags.FLAGS.retriever in names.BY_WORDS
+  return 'pretraining.masking=', *(['lengths.'] if by_words else [])
+
+
+def _measure_sentences(system, table, answerers, recall_at):
+  config = config_flags.config()
+  if flags.FLAGS.retriever not in names.BY_WORDS:
+    config = dataclasses.replace(config, lengths=answerers[0].lengths)
+  return masked_sentences.measure_directory(
+    _QUERIES_DIR.value,
+    table,
+    corpus_flags.tokenizer(),
+    retriever=system.retriever,
+    config=config,
+    share=_HELD_OUT_SHARE.value,
+    recall_at=recall_at,
+    seed=flags.FLAGS.seed,
+  )
 
 
 def main(_):
@@ -76,37 +119,36 @@ def main(_):
   qrels, trec_run = _QRELS.value, _TREC_RUN.value
   if trec_run:
     outputs.check_file(trec_run)
-  weights, seed = flags.FLAGS.sparse_weight, flags.FLAGS.seed
-  answerers = answer_flags.load(weights) if answer_flags.MODEL_DIR.value else []
+  retriever, weights = flags.FLAGS.retriever, flags.FLAGS.sparse_weight
+  model_dir, corpus_dir = flags.FLAGS.model_dir, flags.FLAGS.corpus_dir
+  answerers = answer_flags.load(corpus_dir, weights) if model_dir else []
   table = answerers[0].table if answerers else corpus_flags.open_table()
-  asked = _questions(table)
+  asked = question_flags.read_each(may_lack_answers=bool(qrels))
+  if retriever != names.NOTHING:
+    every = itertools.chain(*asked.values())
+    gold = [each.gold_id for each in every if not each.is_impossible]
+    article_lookup.check(gold, table, "Questions' gold_id")
   recall_at, articles = [int(k) for k in _RECALL_AT.value], None
   if qrels or trec_run:
     (questions,) = asked.values()
     articles = rankings.Articles(qrels, trec_run, questions, table, recall_at)
-  systems = open_qa.systems(_RETRIEVER.value, table, answerers, seed)
   size = asked and open_qa.costs(
-    _RETRIEVER.value,
-    corpus_flags.CORPUS_DIR.value,
-    model_dir=answer_flags.MODEL_DIR.value,
-    reader_dir=answer_flags.READER_DIR.value,
-    index_dir=answer_flags.INDEX_DIR.value,
+    retriever,
+    corpus_dir,
+    model_dir=model_dir,
+    reader_dir=flags.FLAGS.reader_dir,
+    index_dir=flags.FLAGS.index_dir,
   )
-  by_words = _RETRIEVER.value in names.BY_WORDS
+  systems = open_qa.systems(retriever, table, answerers, flags.FLAGS.seed)
   for system, weight in zip(systems, weights, strict=True):
+    folder, together = _OUTPUT_DIR.value, {}
+    if len(weights) > 1:
+      folder = os.path.join(folder, f'sparse_{weight:g}')
     sentences = {}
-    if sentence_flags.QUERIES_DIR.value:
-      sentences = sentence_flags.measure(
-        system.retriever,
-        table,
-        lengths=None if by_words else answerers[0].lengths,
-        recall_at=recall_at,
-      )
-    evaluated: dict[str, str] = {}
+    if _QUERIES_DIR.value:
+      sentences = _measure_sentences(system, table, answerers, recall_at)
     for name, questions in (asked or {'': []}).items():
-      folders = [f'sparse_{weight:g}'] if len(weights) > 1 else []
-      folders += [name] if len(asked) > 1 else []
-      output_dir = os.path.join(_OUTPUT_DIR.value, *folders)
+      output_dir = os.path.join(folder, name) if len(asked) > 1 else folder
       metrics = dict(sentences)
       if questions:
         metrics |= system.run(questions, recall_at, output_dir, articles)
@@ -115,10 +157,10 @@ def main(_):
           print(summary.category_table(metrics['categories']))
       print(json.dumps(open_qa.write_metrics(metrics, output_dir)))
       if 'answered' in metrics:
-        evaluated[name] = output_dir
-    if len(evaluated) > 1:
-      open_qa.write_together(evaluated, os.path.dirname(output_dir))
+        together[name] = output_dir
+    if len(together) > 1:
+      open_qa.write_together(together, folder)
 
 
 if __name__ == '__main__':
-  launcher.run(main, reads=sentence_flags.read_fields)
+  launcher.run(main, reads=_fields_read)

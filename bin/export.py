@@ -12,7 +12,6 @@ Hub module, saved_model the model, index and corpus (docs/export.md).
 
 from . import answer_flags
 from . import launcher
-from . import path_flags
 
 from absl import flags
 from absl import logging
@@ -23,7 +22,7 @@ from realm_tf.exchange import hugging_face_export
 from realm_tf.exchange import saved_model
 from realm_tf.qa import loading
 
-_OUTPUT_DIR = path_flags.new('output_dir', 'New directory to write.')
+_OUTPUT_DIR = launcher.new_path('output_dir', 'New directory to write.')
 _FORMATS = ['hub', 'hugging_face', 'saved_model']
 _FORMAT = flags.DEFINE_enum(
   'format', None, _FORMATS, 'Format to write.', required=True
@@ -31,7 +30,7 @@ _FORMAT = flags.DEFINE_enum(
 _TOWER = flags.DEFINE_enum(
   'tower', 'query', names.TOWERS, 'Encoder that --format=hugging_face writes.'
 )
-_CORPUS_DIR = path_flags.existing(
+_CORPUS_DIR = launcher.existing_path(
   'corpus_dir', 'Corpus directory that --format=saved_model answers from.'
 )
 _SEARCHER = flags.DEFINE_enum(

@@ -13,12 +13,13 @@ the run publishes the parameters with the best exact match, and may end early
 (`finetuning.patience`). Without, it publishes the last parameters.
 """
 
-from . import config_flags
 from . import corpus_flags
 from . import launcher
-from . import path_flags
+from . import model_flags
 from . import question_flags
 from . import training_flags
+
+from absl import flags
 
 from realm_tf.config import names
 from realm_tf.data import query_table
@@ -28,14 +29,27 @@ from realm_tf.retrieval import retrievers
 from realm_tf.training import cloze_questions
 from realm_tf.training import finetuning_run
 
-_RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
-_RETRIEVER = corpus_flags.define_retriever()
-_DEV_QUESTIONS = path_flags.existing(
+_RETRIEVER = flags.DEFINE_enum(
+  'retriever',
+  names.MODEL,
+  [names.MODEL, *names.BY_LINKS, *names.BY_WORDS],
+  'Search; graph and path follow links.',
+)
+_DEV_QUESTIONS = launcher.existing_path(
   'dev_questions', 'Questions for choosing the best parameters.'
 )
 _NUM_JUDGED = 1000  # Most questions of --dev_questions that are answered.
-_READER_INIT_FROM = training_flags.define_reader_init_from()
-_QUERIES_DIR = question_flags.define_queries_dir(both=True)
+_READER_INIT_FROM = launcher.existing_path(
+  'reader_init_from', 'Model directory of the reader; default: --init_from.'
+)
+_QUERIES_DIR = launcher.existing_path(
+  'queries_dir',
+  'Output of bin.make_queries, in place of --questions, or next to it.',
+)
+launcher.check_flags(
+  lambda queries_dir, questions: queries_dir or questions,
+  'One of --queries_dir and --questions must be given.',
+)
 launcher.check_flags(
   lambda retriever, init_from: retriever not in names.BY_LINKS or init_from,
   '--retriever=graph and --retriever=path need --init_from, their model.',
@@ -56,20 +70,6 @@ def _questions(inputs):
   )
 
 
-def _validator(inputs, retriever):
-  """Returns the scorer of exact match; None without --dev_questions."""
-  if _DEV_QUESTIONS.value is None:
-    return None
-  questions = question_flags.read(_DEV_QUESTIONS.value)
-  return loading.Validator(
-    questions[:_NUM_JUDGED],
-    inputs.table,
-    inputs.tokenizer,
-    inputs.config,
-    retriever,
-  )
-
-
 def _retriever(inputs):
   """Returns the retriever of --retriever; None for the trained model."""
   kind = _RETRIEVER.value
@@ -85,18 +85,21 @@ def _retriever(inputs):
 
 
 def main(_):
-  job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
-  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
+  job, inputs = model_flags.begin(_READER_INIT_FROM.value)
   questions = _questions(inputs)
-  retriever = _retriever(inputs)
+  retriever, validator = _retriever(inputs), None
+  if _DEV_QUESTIONS.value:
+    validator = loading.Validator(
+      question_flags.read(_DEV_QUESTIONS.value)[:_NUM_JUDGED],
+      inputs.table,
+      inputs.tokenizer,
+      inputs.config,
+      retriever,
+    )
   finetuning_run.run(
-    inputs,
-    questions,
-    job,
-    retriever=retriever,
-    exact_match=_validator(inputs, retriever),
+    inputs, questions, job, retriever=retriever, exact_match=validator
   )
 
 
 if __name__ == '__main__':
-  launcher.run(main, reads=config_flags.ALL)
+  launcher.run(main, reads=launcher.ALL_FIELDS)

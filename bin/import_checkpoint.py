@@ -14,7 +14,6 @@ used, and not used.
 import os
 
 from . import launcher
-from . import path_flags
 
 from absl import flags
 
@@ -24,17 +23,17 @@ from realm_tf.exchange import imported as imported_lib
 from realm_tf.exchange import model_writing
 from realm_tf.exchange import tf1_checkpoint
 
-_SOURCE = path_flags.existing(
+_SOURCE = launcher.existing_path(
   'source', 'Weights: hf:DIR[,DIR] or tf1:PREFIX[,PREFIX].', required=True
 )
-_OUTPUT_DIR = path_flags.new('output_dir', 'New model directory to write.')
+_OUTPUT_DIR = launcher.new_path('output_dir', 'New model directory to write.')
 _CORPUS_DIR = flags.DEFINE_string(
   'corpus_dir', None, "The source's blocks; by default OUTPUT_DIR/corpus."
 )
-_VOCAB_FILE = path_flags.existing(
+_VOCAB_FILE = launcher.existing_path(
   'vocab_file', "Wordpieces, one per line; by default the source's."
 )
-_BLOCKS = path_flags.existing(
+_BLOCKS = launcher.existing_path(
   'blocks', "blocks.tfr or block_records.npy; by default the source's."
 )
 _NUM_HEADS = flags.DEFINE_integer(
@@ -45,7 +44,7 @@ _NUM_WORKERS = flags.DEFINE_integer(
 )
 
 
-def _load():
+def main(_):
   importers = {'hf': hugging_face.load, 'tf1': tf1_checkpoint.load}
   kind, _, path = _SOURCE.value.partition(':')
   if kind not in importers or not path:
@@ -55,11 +54,7 @@ def _load():
       'prefix of a checkpoint.'
     )
   given = imported_lib.Given(_VOCAB_FILE.value, _BLOCKS.value, _NUM_HEADS.value)
-  return importers[kind](path, given)
-
-
-def main(_):
-  imported = _load()
+  imported = importers[kind](path, given)
   written = model_writing.write(
     imported, _OUTPUT_DIR.value, _CORPUS_DIR.value, _NUM_WORKERS.value
   )
@@ -68,10 +63,8 @@ def main(_):
     if title != 'used':  # The list is long and needs no action.
       for name in names:
         print(f'  {name}')
-  for note in imported.notes:
-    print(note)
-  for path in written:
-    print(f'Wrote {path}.')
+  for line in (*imported.notes, *(f'Wrote {path}.' for path in written)):
+    print(line)
 
 
 if __name__ == '__main__':

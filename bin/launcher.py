@@ -13,13 +13,17 @@ from typing import Any
 
 from . import config_flags
 from . import modules
-from . import path_flags
 
 from absl import app
 from absl import flags
 from absl import logging
 
 from realm_tf import errors
+from realm_tf import input_files
+
+ALL_FIELDS = ('',)  # Of `run`: the prefix of all.
+# Flags of files, with their help.
+_EXISTING: list[tuple[flags.FlagHolder[Any], str]] = []
 
 
 def console():
@@ -94,6 +98,26 @@ def check_flags(rule: Callable[..., Any], message: str) -> None:
   )
 
 
+def existing_path(
+  name: str,
+  text: str,
+  *,
+  default: Any = None,
+  required: bool = False,
+  many: bool = False,
+) -> flags.FlagHolder[Any]:
+  """Defines a flag; without its files, the binary ends before any work."""
+  kind = flags.DEFINE_multi_string if many else flags.DEFINE_string
+  holder = kind(name, default, text, required=required)
+  _EXISTING.append((holder, text))
+  return holder
+
+
+def new_path(name: str, text: str) -> flags.FlagHolder[str]:
+  """Defines a flag that must be given: a directory to write."""
+  return flags.DEFINE_string(name, None, text, required=True)
+
+
 def _complete_help() -> None:
   """Adds the shared modules' flags to the binary's --help."""
   main = sys.modules['__main__']
@@ -121,7 +145,7 @@ def _parse_flags(argv: list[str]) -> list[str]:
     rest = flags.FLAGS(argv)
   except flags.Error as error:
     if flags.FLAGS.is_parsed():  # A missing file may name the missing flag.
-      path_flags.check()
+      _check_files()
     message = f'{str(error).rstrip(".")}. See --help.'
     raise errors.UserError(message) from error
   if len(rest) > 1:
@@ -136,9 +160,23 @@ def _load_and_run(main, argv, reads, sets):
   if callable(reads):
     reads = reads()
   config_flags.check(tuple(reads), sets)
-  path_flags.check()
+  _check_files()
   gc.disable()  # To visit the modules' 400,000 objects takes 0.6 s.
   modules.load()
   gc.freeze()
   gc.enable()
   main(argv)
+
+
+def _check_files() -> None:
+  """Raises UserError if a file of a flag is missing."""
+  for flag, text in _EXISTING:
+    value = flags.FLAGS[flag.name].value  # Also of a flag without its value.
+    for item in [value] if isinstance(value, str) else value or []:
+      parts = [item] if input_files.exist(item) else item.split(',')
+      for path in filter(None, parts):
+        if not input_files.exist(path):
+          raise errors.UserError(
+            f'--{flag.name} must name files that exist. Found nothing at '
+            f'{path}. It takes: {text.rstrip(".")}.'
+          )

@@ -9,15 +9,11 @@ A vocabulary is learned from all articles, which are then read twice. --runner
 cuts the same blocks on many machines, with Apache Beam.
 """
 
-from __future__ import annotations
-
 import itertools
-from typing import Any
 
 from . import article_flags
 from . import beam_flags
 from . import launcher
-from . import path_flags
 
 from absl import flags
 
@@ -33,16 +29,16 @@ article_flags.define_format()
 _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
   'max_block_wordpieces', 288, 'Most wordpieces per block: title + body + 3.', 8
 )
-_VOCAB_FILE = path_flags.existing(
+_VOCAB_FILE = launcher.existing_path(
   'vocab_file', 'vocab.txt or tokenizer.json; by default one is learned.'
 )
 _VOCAB_SIZE = flags.DEFINE_integer(
   'vocab_size', 8000, 'Most wordpieces to learn.', 100
 )
-_VOCAB_TEXT = path_flags.existing(
+_VOCAB_TEXT = launcher.existing_path(
   'vocab_text', 'JSONL file; its "text" has words to learn, too', many=True
 )
-_APPEND = path_flags.existing(
+_APPEND = launcher.existing_path(
   'append', 'Corpus directory to extend, as a new one in --output_dir.'
 )
 _REMOVE = flags.DEFINE_multi_string(
@@ -67,7 +63,7 @@ launcher.check_flags(
 )
 
 
-def _tokenizer() -> wordpiece.WordpieceTokenizer:
+def _tokenizer():
   """Returns the tokenizer of --vocab_file, or of a learned vocabulary."""
   if _VOCAB_FILE.value:
     return wordpiece.WordpieceTokenizer.from_file(_VOCAB_FILE.value)
@@ -104,7 +100,7 @@ def _cut(tokenizer, length, counts, links, update=None):
   )
 
 
-def _write(output, source, counts) -> dict[str, Any]:
+def _write(output, source, counts):
   if _APPEND.value:
     update = corpus_files.CorpusUpdate(_APPEND.value, _REMOVE.value)
     length = update.manifest['max_block_wordpieces']
@@ -126,8 +122,7 @@ def _write(output, source, counts) -> dict[str, Any]:
 
 
 def main(_):
-  output_dir = article_flags.new_output_dir()
-  counts = article_flags.new_counts()
+  output_dir, counts = article_flags.begin()
   manifest = _write(output_dir, article_flags.description(counts), counts)
   print(
     f'Wrote {manifest["num_blocks"]} blocks to {output_dir}.{counts.summary()}'

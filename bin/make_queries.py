@@ -11,7 +11,6 @@ from . import article_flags
 from . import beam_flags
 from . import corpus_flags
 from . import launcher
-from . import path_flags
 
 from absl import flags
 
@@ -22,7 +21,7 @@ from realm_tf.training import taggers
 
 flags.mark_flag_as_required('input')
 article_flags.define_format(article_flags.TAGGED)
-_TAGGER = path_flags.existing(
+_TAGGER = launcher.existing_path(
   'tagger',
   "Salient spans: names by 'rules', 'spacy:NAME' or 'bert:DIR', of "
   "bin.train_tagger; 'terms', by the corpus's counts; or NAMES+terms.",
@@ -59,10 +58,9 @@ def _queries(tokenizer, table, counts):
 
 
 def main(_):
-  output_dir = article_flags.new_output_dir()
+  output_dir, counts = article_flags.begin()
   table = corpus_flags.open_table(verify=True)
   tokenizer = corpus_flags.tokenizer()
-  counts = article_flags.new_counts()
   manifest = query_table.write(
     _queries(tokenizer, table, counts),
     output_dir,

@@ -9,9 +9,7 @@ arithmetic and memory traffic, and the seconds that they take at the chip's
 peaks. No weights are read, and nothing is computed.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+import itertools
 import json
 import os
 import sys
@@ -49,22 +47,7 @@ _CACHE_DIR = flags.DEFINE_string(
 _OUTPUT = flags.DEFINE_string('output', None, 'JSON file to write.')
 
 
-def _names() -> list[str]:
-  names = _PROGRAMS.value.split(',')
-  if names == ['all']:
-    return list(programs.NAMES)
-  for name in names:
-    if name not in programs.NAMES:
-      raise errors.UserError(
-        f'--programs must name programs. Found {name!r}. Give all, or some of '
-        f'{", ".join(programs.NAMES)}.'
-      )
-  return names
-
-
-def _rows(
-  name: str, slices: list[chips.Slice], compiler: tpu_compiler.Compiler
-) -> Iterator[plan.Row]:
+def _rows(name, slices, compiler):
   """Yields the rows of a name's programs; equal ones are lowered once."""
   part = lambda each: (each.num_cores, precision.has_fast_memory(each.name))
   for of_core in dict.fromkeys(map(part, slices)):
@@ -80,15 +63,22 @@ def _rows(
         plan.Row(name, where, 0, compiled, str(error)) for where in same
       )
       continue
-    for program in made:
-      for where in same:
-        print(f'{program.name} for {where.name}: compiling.', file=sys.stderr)
-        yield plan.row(program, where, compiler.compile(program, where.name))
+    for program, where in itertools.product(made, same):
+      print(f'{program.name} for {where.name}: compiling.', file=sys.stderr)
+      yield plan.row(program, where, compiler.compile(program, where.name))
 
 
 def main(_):
   slices = chips.parse(_TOPOLOGY.value)
-  names = _names()
+  names = _PROGRAMS.value.split(',')
+  if names == ['all']:
+    names = list(programs.NAMES)
+  for name in names:
+    if name not in programs.NAMES:
+      raise errors.UserError(
+        f'--programs must name programs. Found {name!r}. Give all, or some of '
+        f'{", ".join(programs.NAMES)}.'
+      )
   if _OUTPUT.value:
     outputs.check_file(_OUTPUT.value)
   if _CACHE_DIR.value:
@@ -104,4 +94,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main, reads=config_flags.ALL)
+  launcher.run(main, reads=launcher.ALL_FIELDS)

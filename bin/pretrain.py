@@ -5,11 +5,8 @@ python -m bin.pretrain --config=launch/quickstart.py \
     --run_dir=runs/realm --init_from=runs/ict [--reader_init_from=runs/bert]
 """
 
-from . import config_flags
-from . import corpus_flags
 from . import launcher
-from . import path_flags
-from . import training_flags
+from . import model_flags
 
 from absl import flags
 
@@ -18,14 +15,15 @@ from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
 from realm_tf.training import pretraining_run
 
-_QUERIES_DIR = path_flags.existing(
+_QUERIES_DIR = launcher.existing_path(
   'queries_dir', 'Queries, from bin.make_queries.', required=True
 )
-_RUN_DIR = path_flags.new('run_dir', 'Directory shared with bin.refresh_index.')
 _KEEP_BEST = flags.DEFINE_enum(
   'keep_best', None, names.HELD_OUT_METRICS, 'Metric that chooses RUN_DIR/best.'
 )
-_READER_INIT_FROM = training_flags.define_reader_init_from()
+_READER_INIT_FROM = launcher.existing_path(
+  'reader_init_from', 'Model directory of the reader; default: --init_from.'
+)
 
 
 def _retrievers(inputs):
@@ -40,8 +38,7 @@ def _retrievers(inputs):
 
 
 def main(_):
-  job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
-  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
+  job, inputs = model_flags.begin(_READER_INIT_FROM.value)
   instead, words = _retrievers(inputs)
   pretraining_run.run(
     inputs,
@@ -54,4 +51,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main, reads=config_flags.ALL)
+  launcher.run(main, reads=launcher.ALL_FIELDS)

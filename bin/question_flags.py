@@ -1,4 +1,4 @@
-"""Flags of questions, and of sentences in place of questions."""
+"""The flag of questions, and the questions."""
 
 from __future__ import annotations
 
@@ -6,36 +6,17 @@ import os
 from typing import Optional
 
 from . import launcher
-from . import path_flags
-
-from absl import flags
 
 from realm_tf import errors
 from realm_tf.corpus import beir
 from realm_tf.corpus import questions
 
-QUESTIONS = path_flags.existing(
+QUESTIONS = launcher.existing_path(
   'questions',
   'Questions: JSON, CSV or Parquet of SQuAD, DPR, KILT and others, a glob, '
   'beir:DIR, tfds:NAME@SPLIT or hf_disk:DIR',
   many=True,
 )
-
-
-def define_queries_dir(both: bool = False) -> flags.FlagHolder[Optional[str]]:
-  """Defines --queries_dir, for --questions or, with `both`, next to them."""
-  holder = path_flags.existing(
-    'queries_dir',
-    'Output of bin.make_queries, in place of --questions'
-    + (', or next to it.' if both else '.'),
-  )
-  launcher.check_flags(
-    lambda queries_dir, questions: (
-      (bool(queries_dir) != bool(questions)) or (both and queries_dir)
-    ),
-    'One of --queries_dir and --questions must be given.',
-  )
-  return holder
 
 
 def read(

@@ -12,7 +12,6 @@ import time
 from . import config_flags
 from . import corpus_flags
 from . import launcher
-from . import path_flags
 from . import strategy_flags
 
 from absl import flags
@@ -25,7 +24,9 @@ from realm_tf.index import version_work
 from realm_tf.run import layout
 from realm_tf.run import versions
 
-_RUN_DIR = path_flags.new('run_dir', 'Run directory, shared with bin.pretrain.')
+_RUN_DIR = launcher.new_path(
+  'run_dir', 'Run directory, shared with bin.pretrain.'
+)
 _POLL_SECS = flags.DEFINE_float(
   'poll_secs', 1.0, 'Seconds between checks for new parameters.', 0.001
 )
@@ -37,7 +38,7 @@ _NUM_WORKERS = flags.DEFINE_integer('num_workers', 1, 'Number of workers.', 1)
 _TAKEOVER_SECS = flags.DEFINE_float(
   'takeover_secs', 60.0, 'Seconds until a silent worker counts as dead.', 1.0
 )
-_BASE = path_flags.existing(
+_BASE = launcher.existing_path(
   'base',
   'Directory of index versions: the newest has the embeddings of the '
   'parameters that the run starts from.',

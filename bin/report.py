@@ -13,7 +13,6 @@ TensorBoard shows all other metrics. The runs may be unfinished.
 import os
 
 from . import launcher
-from . import path_flags
 
 from absl import flags
 
@@ -24,13 +23,13 @@ from realm_tf.serving import pictures
 from realm_tf.serving import report
 from realm_tf.serving import run_reader
 
-_RUN_DIR = path_flags.existing(
+_RUN_DIR = launcher.existing_path(
   'run_dir', 'Run directory of a trainer', required=True, many=True
 )
-_EVAL_DIR = path_flags.existing(
+_EVAL_DIR = launcher.existing_path(
   'eval_dir', '--output_dir of bin.evaluate outside --run_dir', many=True
 )
-_RESULTS = path_flags.existing(
+_RESULTS = launcher.existing_path(
   'results', 'Table of systems: --output of bin.results_table', many=True
 )
 _OUTPUT = flags.DEFINE_string(

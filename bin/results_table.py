@@ -14,7 +14,6 @@ import json
 import os
 
 from . import launcher
-from . import path_flags
 from . import question_flags
 
 from absl import flags
@@ -22,7 +21,7 @@ from absl import flags
 from realm_tf.qa import summary
 from realm_tf.run import outputs
 
-_RUN_DIR = path_flags.existing(
+_RUN_DIR = launcher.existing_path(
   'run_dir', 'Directory of a launch script.', required=True
 )
 _ROWS = flags.DEFINE_multi_string(

@@ -10,15 +10,16 @@ Newer parameters or indexes in --model_dir are loaded while it runs.
 from . import answer_flags
 from . import corpus_flags
 from . import launcher
-from . import page_flags
-from . import path_flags
 
 from absl import flags
 
 from realm_tf.data import block_table
 from realm_tf.qa import masked_sentences
+from realm_tf.run import recipe_result
+from realm_tf.serving import access
 from realm_tf.serving import changes
 from realm_tf.serving import corpus_watch
+from realm_tf.serving import handlers
 from realm_tf.serving import http_server
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
@@ -40,7 +41,7 @@ _QUEUE_SIZE = flags.DEFINE_integer(
 _POLL_SECS = flags.DEFINE_float(
   'poll_secs', 10.0, 'Seconds between checks for newer versions.', 0.1
 )
-_PRETRAINED_DIR = path_flags.existing(
+_PRETRAINED_DIR = launcher.existing_path(
   'pretrained_dir', 'Run directory of bin.pretrain, for masked sentences.'
 )
 _ALLOW_EDITS = flags.DEFINE_bool(
@@ -49,34 +50,45 @@ _ALLOW_EDITS = flags.DEFINE_bool(
 _DOCUMENTS_LOG = flags.DEFINE_string(
   'documents_log', None, 'Local file to store posted documents in.'
 )
-_WATCH_CORPUS = path_flags.existing(
+_WATCH_CORPUS = launcher.existing_path(
   'watch_corpus',
   'Corpus directory; articles that --corpus_dir lacks are added.',
 )
+_TOKEN_FILE = launcher.existing_path(
+  'token_file', 'File with the bearer token that requests must send.'
+)
+_TIMEOUT_SECS = flags.DEFINE_float(
+  'timeout_secs', 30.0, 'Seconds until a request gets status 504.', 0.001
+)
+_EXAMPLES = launcher.existing_path(
+  'examples',
+  "JSON file of questions and masked sentences, the page's buttons; by default "
+  'examples.json of RUN_DIR.',
+)
+_BEST_EFFORT = flags.DEFINE_bool('best_effort', False, 'Call answers hints.')
 answer_flags.define_search()
-corpus_flags.define_retriever()
 launcher.check_flags(
   lambda watch_corpus, documents_log: documents_log or not watch_corpus,
   '--watch_corpus needs --documents_log, which stores the added articles.',
 )
 
 
-def _open_log():
-  """Opens --documents_log, if given, without loading a model."""
-  if not _DOCUMENTS_LOG.value:
-    return None
-  manifest = block_table.read_manifest(corpus_flags.CORPUS_DIR.value)
-  return changes.DocumentLog(
-    _DOCUMENTS_LOG.value, manifest['corpus_fingerprint']
-  )
-
-
 def main(_):
   corpus_dir = corpus_flags.CORPUS_DIR.value
-  settings = page_flags.settings()
-  log = _open_log()
+  token, examples = _TOKEN_FILE.value, _EXAMPLES.value
+  settings = handlers.Settings(
+    _TIMEOUT_SECS.value,
+    token=token and access.read_token(token),
+    best_effort=_BEST_EFFORT.value,
+    examples=examples and recipe_result.read_examples(examples),
+  )
+  log = completer = watch = None
+  if _DOCUMENTS_LOG.value:
+    manifest = block_table.read_manifest(corpus_dir)
+    log = changes.DocumentLog(
+      _DOCUMENTS_LOG.value, manifest['corpus_fingerprint']
+    )
   listener = http_server.listen(_HOST.value, _PORT.value)
-  completer = None
   if _PRETRAINED_DIR.value:
     completer = masked_sentences.load(_PRETRAINED_DIR.value, corpus_dir)
   live = served_model.live(
@@ -96,7 +108,6 @@ def main(_):
     queue_size=_QUEUE_SIZE.value,
   )
   watchers = [threads.Watcher(service.check, _POLL_SECS.value)]
-  watch = None
   if _WATCH_CORPUS.value:
     watch = corpus_watch.CorpusWatch(
       service.writer, corpus_dir, _WATCH_CORPUS.value

@@ -8,7 +8,6 @@ span, and the speed of this machine. Questions are divided by article into
 train_questions.jsonl and held_out_questions.jsonl, a tenth.
 """
 
-from collections.abc import Sequence
 import json
 import os
 
@@ -21,7 +20,6 @@ from absl import flags
 
 from realm_tf import json_text
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.corpus import salient_spans
 from realm_tf.corpus import terms
 from realm_tf.data import surveying
 from realm_tf.model import realm_model
@@ -36,42 +34,31 @@ _TAGGER = flags.DEFINE_string(
 _VOCABULARY = 8000  # Wordpieces of a model without a size.
 
 
-def _train_secs() -> float:
-  """Returns seconds of one core to train the config's encoder on a token."""
+def main(_):
+  output_dir, counts = article_flags.begin()
+  questions = question_flags.read()
+  survey, names = surveying.look(
+    article_flags.read('Looking', counts),
+    lambda texts: taggers.make(
+      _TAGGER.value,
+      find_terms=lambda: terms.find(text.split('\n') for text in texts),
+    ),
+    ids={question.gold_id for question in questions},
+  )
+  result = survey._asdict()
+  sides = surveying.split(questions, names)
+  for name, side in zip(('train', 'held_out'), sides, strict=True):
+    path = os.path.join(output_dir, f'{name}_questions.jsonl')
+    questions_lib.write_questions(side, path)
+    result[f'num_{name}_questions'] = len(side)
   config = config_flags.config()
   model = config.model
   if not model.embedder_bert.vocab_size:
     model = realm_model.with_vocab_size(model, _VOCABULARY)
-  return speed.train_secs(model, config.lengths.block_tokens)
-
-
-def _tagger(texts: Sequence[str]) -> salient_spans.Tagger:
-  return taggers.make(
-    _TAGGER.value,
-    find_terms=lambda: terms.find(text.split('\n') for text in texts),
-  )
-
-
-def main(_):
-  output_dir = article_flags.new_output_dir()
-  questions = question_flags.read()
-  counts = article_flags.new_counts()
-  articles = article_flags.read('Looking', counts)
-  ids = {question.gold_id for question in questions}
-  survey, names = surveying.look(articles, _tagger, ids)
-  trained, held_out = surveying.split(questions, names)
-  result = {
-    **survey._asdict(),
-    'num_train_questions': len(trained),
-    'num_held_out_questions': len(held_out),
-    'train_secs': _train_secs(),
-  }
-  for name, side in (('train', trained), ('held_out', held_out)):
-    path = os.path.join(output_dir, f'{name}_questions.jsonl')
-    questions_lib.write_questions(side, path)
+  result['train_secs'] = speed.train_secs(model, config.lengths.block_tokens)
   json_text.write(os.path.join(output_dir, 'survey.json'), result)
   print(f'{json.dumps(result)}{counts.summary()}')
 
 
 if __name__ == '__main__':
-  launcher.run(main, reads=config_flags.ALL)
+  launcher.run(main, reads=launcher.ALL_FIELDS)

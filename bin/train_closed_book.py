@@ -12,29 +12,30 @@ The first run learns to fill in salient spans, the second to answer questions
 sections are `closed_book` and `model.seq2seq`.
 """
 
-from . import config_flags
-from . import corpus_flags
 from . import launcher
-from . import path_flags
+from . import model_flags
 from . import question_flags
-from . import training_flags
 
 from realm_tf.data import query_table
 from realm_tf.training import closed_book_trainer
 
-_RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
-_QUERIES_DIR = question_flags.define_queries_dir()
+_QUERIES_DIR = launcher.existing_path(
+  'queries_dir', 'Output of bin.make_queries, in place of --questions.'
+)
+launcher.check_flags(
+  lambda queries_dir, questions: bool(queries_dir) != bool(questions),
+  'One of --queries_dir and --questions must be given.',
+)
 
 
 def main(_):
-  job = training_flags.job(_RUN_DIR.value)
+  job, inputs = model_flags.begin()
   if _QUERIES_DIR.value:
     examples = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   else:
     examples = question_flags.read()
-  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
   closed_book_trainer.run(inputs, examples, job)
 
 
 if __name__ == '__main__':
-  launcher.run(main, reads=config_flags.ALL)
+  launcher.run(main, reads=launcher.ALL_FIELDS)

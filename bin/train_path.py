@@ -11,12 +11,9 @@ Questions need no labelled path: training rewards all paths to a block with the
 answer. The config's section is `path`.
 """
 
-from . import config_flags
-from . import corpus_flags
 from . import launcher
-from . import path_flags
+from . import model_flags
 from . import question_flags
-from . import training_flags
 
 from absl import flags
 
@@ -24,18 +21,16 @@ from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
 from realm_tf.training import path_trainer
 
-_RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 flags.mark_flags_as_required(['questions', 'init_from'])
 
 
 def main(_):
-  job = training_flags.job(_RUN_DIR.value)
+  job, inputs = model_flags.begin()
   questions = question_flags.read()
-  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
   linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
   words = bm25.over_table(inputs.table)
   path_trainer.run(inputs, questions, job, linked=linked, words=words)
 
 
 if __name__ == '__main__':
-  launcher.run(main, reads=config_flags.ALL)
+  launcher.run(main, reads=launcher.ALL_FIELDS)

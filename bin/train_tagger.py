@@ -9,18 +9,17 @@ Files have CoNLL-2003's columns: first a word, last its IOB1 or IOB2 label.
 
 from . import config_flags
 from . import launcher
-from . import path_flags
 from . import training_flags
 
 from realm_tf.corpus import conll
 from realm_tf.training import taggers
 
-_TRAIN = path_flags.existing(
+_TRAIN = launcher.existing_path(
   'train', 'CoNLL files to train on.', required=True, many=True
 )
-_DEV = path_flags.existing('dev', 'CoNLL files to evaluate on.', many=True)
-_OUTPUT_DIR = path_flags.new('output_dir', 'New directory of the tagger.')
-_VOCAB_FILE = path_flags.existing(
+_DEV = launcher.existing_path('dev', 'CoNLL files to evaluate on.', many=True)
+_OUTPUT_DIR = launcher.new_path('output_dir', 'New directory of the tagger.')
+_VOCAB_FILE = launcher.existing_path(
   'vocab_file', 'vocab.txt or tokenizer.json, in place of --init_from.'
 )
 launcher.check_flags(
@@ -45,4 +44,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main, reads=config_flags.ALL)
+  launcher.run(main, reads=launcher.ALL_FIELDS)

@@ -13,19 +13,23 @@ it (Appendix C).
 """
 
 from . import launcher
-from . import path_flags
 
 from realm_tf import errors
 from realm_tf.corpus import records
 from realm_tf.demo import texts
 
-_OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
-_PREDICTIONS = path_flags.existing(
+_OUTPUT_DIR = launcher.new_path('output_dir', 'Directory to write.')
+_PREDICTIONS = launcher.existing_path(
   'predictions', 'predictions.jsonl of bin.evaluate, to change a fact.'
 )
 
 
-def _change_fact(output_dir):
+def main(_):
+  output_dir = _OUTPUT_DIR.value
+  if not _PREDICTIONS.value:
+    names = texts.unpack(output_dir)
+    print(f'Wrote {", ".join(names)} to {output_dir}.')
+    return
   rows = records.read_json_lines(_PREDICTIONS.value)
   changed = texts.change_fact(
     str(row.get('id')) for _, row in rows if row.get('exact_match')
@@ -36,15 +40,6 @@ def _change_fact(output_dir):
       f'test_questions. Found none in {_PREDICTIONS.value}. Train longer.'
     )
   texts.write_changed(changed, output_dir)
-
-
-def main(_):
-  output_dir = _OUTPUT_DIR.value
-  if _PREDICTIONS.value:
-    _change_fact(output_dir)
-    return
-  names = texts.unpack(output_dir)
-  print(f'Wrote {", ".join(names)} to {output_dir}.')
 
 
 if __name__ == '__main__':

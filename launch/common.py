@@ -1,6 +1,6 @@
-"""Stages, a flag and the last text of several recipes."""
+"""Stages, settings and the last text of several recipes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import glob
 import os
 import re
@@ -9,7 +9,20 @@ from typing import Any, Optional
 from . import runner
 
 from realm_tf import config as config_lib
+from realm_tf import errors
 from realm_tf.config import config_files
+
+# --set of an imported encoder: its own dropout is for texts seen more often.
+NO_DROPOUT = [
+  f'model.{field}=0'
+  for field in (
+    'embedder_bert.dropout_rate',
+    'embedder_bert.attention_dropout_rate',
+    'reader_bert.dropout_rate',
+    'reader_bert.attention_dropout_rate',
+    'embedder.dropout_rate',
+  )
+]
 
 
 class Jobs:
@@ -34,11 +47,9 @@ class Jobs:
     self._learning = {'corpus_dir': corpus, **learning}
     self._measuring = {'corpus_dir': corpus, **measuring}
 
-  def queries(
-    self, name: str, texts: Sequence[str], **flags: Any
-  ) -> runner.Output:
+  def queries(self, name: str, *, input: Any, **flags: Any) -> runner.Output:
     """Adds sentences with spans to mask."""
-    flags = {'input': list(texts), 'corpus_dir': self.corpus, **flags}
+    flags = {'input': input, 'corpus_dir': self.corpus, **flags}
     return self.recipe.stage(
       name, 'make_queries', output_dir=runner.OUTPUT, **flags
     )
@@ -47,42 +58,11 @@ class Jobs:
     self, name: str, binary: str, config: config_lib.ExperimentConfig, **flags
   ) -> runner.Output:
     """Adds a training job."""
-    if name in self._costs:
-      flags['cost'] = self._costs[name]
-    flags = {**self._learning, **flags}
+    cost = {'cost': self._costs[name]} if name in self._costs else {}
+    flags = {**self._learning, **cost, **flags}
     return self.recipe.stage(
       name, binary, config, run_dir=runner.OUTPUT, **flags
     )
-
-  def train_on_questions(
-    self,
-    config: config_lib.ExperimentConfig,
-    second: dict[str, Any],
-    *,
-    init_from: str,
-    reader_init_from: str = '',
-    **texts: Any,
-  ) -> runner.Output:
-    """Adds the trainings of the towers, then of the reader with 1 and 2 blocks.
-
-    Args:
-      second: Fields of `finetuning` for the reader's second part.
-    """
-    towers = self.train(
-      'towers', 'warm_start', config, init_from=init_from, **texts
-    )
-    gold = self.train(
-      'gold',
-      'finetune',
-      config,
-      init_from=towers,
-      reader_init_from=reader_init_from,
-      **texts,
-    )
-    # Another seed gives another order of the questions.
-    changes = {'seed': config.seed + 1, 'finetuning': {'num_read': 2, **second}}
-    both = config_files.merge(config, changes)
-    return self.train('qa', 'finetune', both, init_from=gold, **texts)
 
   def index(self, name: str, model: str, **flags: Any) -> runner.Output:
     """Adds a model's index, by default in the directory of a stage's model."""
@@ -101,24 +81,54 @@ class Jobs:
     )
 
 
+def reader_warm_up(
+  config: config_lib.ExperimentConfig,
+  *,
+  learning_rate: float,
+  num_steps: int,
+  batch_size: int,
+) -> config_lib.ExperimentConfig:
+  """Returns pre-training of a reader alone, from text, for bin.pretrain.
+
+  The reader fills in a masked sentence from a block with the masked words,
+  which BM25 finds.
+  """
+  warm_up = {
+    'optimizer': {'learning_rate': learning_rate, 'num_steps': num_steps},
+    'candidates': 'recurring_span',
+    'num_candidates': 1,
+    'oversampling': 3,
+    'batch_size': batch_size,
+    'inverse_cloze_weight': 0.0,
+  }
+  return config_files.merge(config, {'pretraining': warm_up})
+
+
+def rows(given: str, known: Sequence[str]) -> list[str]:
+  """Returns the names in --rows; UserError for one that is not known."""
+  chosen = list(known) if given == 'all' else given.split(',')
+  if not set(chosen).issubset(known):
+    raise errors.UserError(
+      f'--rows must be some of {", ".join(known)}. Found {given}. Correct it, '
+      'or leave --rows out.'
+    )
+  return chosen
+
+
 def results(
   recipe: runner.Recipe,
   name: str,
-  tables: Iterable[Sequence[runner.Output]],
+  evaluations: Sequence[runner.Output],
   **flags: Any,
 ) -> runner.Output:
-  """Adds the file `name`: a table of each sequence of evaluations."""
-  tables = [table for table in tables if table]
+  """Adds the file `name`: a table with a row for each evaluation."""
   folder = os.path.join(recipe.run_dir, 'eval')
   return recipe.stage(
     name,
     'results_table',
-    needs=[evaluation for table in tables for evaluation in table],
+    needs=evaluations,
     run_dir=recipe.run_dir,
-    rows=[
-      ','.join(os.path.relpath(path, folder) for path in table)
-      for table in tables
-    ],
+    rows=','.join(os.path.relpath(path, folder) for path in evaluations),
     output=runner.OUTPUT,
     **flags,
   )

@@ -15,9 +15,8 @@ are Z and X. QUESTIONS, JSON lines, are e.g. NaturalQuestions-Open,
 WebQuestions and CuratedTREC (answers with "regex": true); a tenth of each file
 becomes dev, a tenth test, the rest train. Row `encoder` is MODEL, untrained.
 With --layers the other rows start from MODEL's first layers, for an encoder
-that has seen the questions in its own training. pool.txt has the recall of
-questions that some row answers in its first 100 blocks: a sample of Wikipedia
-has no answer to the others. table1 fine-tunes on all files: exact match.
+that has seen the questions in its own training. A sample of Wikipedia has no
+answer to most questions. table1 fine-tunes on all files: exact match.
 """
 
 import gzip
@@ -31,7 +30,6 @@ from . import common
 from . import runner
 from . import tables
 
-from realm_tf import errors
 from realm_tf.config import config_files
 
 # An index of 6,500 articles takes a quarter of an hour, so few are made: in 120
@@ -77,61 +75,27 @@ def cut_layers(model: str, layers: int, output: str) -> None:
   path.write_text(json.dumps({**sizes, 'num_hidden_layers': layers}))
 
 
-def pool(evaluations: list[list[str]], output: str) -> None:
-  """Writes recall of the questions that a row answers; an action of a stage.
-
-  Args:
-    evaluations: Directories of all rows, for each file of questions.
-  """
-  lines = []
-  for folders in evaluations:
-    ranks = {folder: _ranks(folder) for folder in folders}
-    found = [any(each) for each in zip(*ranks.values(), strict=True)]
-    name, number = os.path.basename(folders[0]), sum(found)
-    lines.append(f'{name}: {number} of {len(found)} questions')
-    for folder, each in ranks.items():
-      cells = (_recall(each, rank, number) for rank in (1, 5, 20))
-      row = pathlib.Path(folder).parts[-3:-1]
-      lines.append(f'  {"/".join(row):32} {" / ".join(cells)}')
-  pathlib.Path(output).write_text('\n'.join(lines) + '\n')
-
-
-def _ranks(folder: str) -> list[int]:
-  """Returns the rank of the first block with an answer, or 0."""
-  (path,) = pathlib.Path(folder).glob('*s.jsonl')  # Ranks, or predictions.
-  lines = path.read_text(encoding='utf-8').splitlines()
-  return [json.loads(line)['answer_rank'] or 0 for line in lines]
-
-
-def _recall(ranks: list[int], rank: int, number: int) -> str:
-  """Returns recall at a rank with Wilson's interval, in percent."""
-  if not number:
-    return '-'
-  from scipy import stats  # Takes a second.
-
-  hits = sum(0 < each <= rank for each in ranks)
-  test = stats.binomtest(hits, number)
-  low, high = (100 * end for end in test.proportion_ci(method='wilson'))
-  return f'{100 * hits / number:.1f} ({low:.1f} to {high:.1f})'
-
-
 def stages(
   recipe: runner.Recipe,
   model: str,
   articles: str,
   questions: str,
   *,
-  rows: str = ','.join(_ROWS),
+  rows: str = 'all',
   layers: int = 0,
 ) -> None:
   """Adds the stages of --rows, each alone and with BM25's scores."""
-  chosen = rows.split(',')
-  if not set(chosen).issubset(_ROWS):
-    raise errors.UserError(
-      f'--rows must be some of {", ".join(_ROWS)}. Found {rows}. Correct it, '
-      'or leave --rows out.'
-    )
-  tests = _tests(recipe, questions.split(','))
+  chosen = common.rows(rows, _ROWS)
+  files = questions.split(',')
+  names = [os.path.basename(path).split('.')[0] for path in files]
+  parts = recipe.stage(
+    'questions',
+    split,
+    names=names,
+    questions=[runner.Input(path) for path in files],
+    output=runner.OUTPUT,
+  )
+  tests = {f'{name}_test': parts / f'{name}_test.jsonl' for name in names}
   start: str = model
   if layers:
     start = recipe.stage(
@@ -147,29 +111,13 @@ def stages(
     [runner.Input(articles)],
     list(tests.values()),
     config=CONFIG,
-    head=[],  # After few layers [CLS] is nearly the same for all texts.
-    judging={'recall_at': '1,5,20,100'},
-    links='titles',
+    recall_at='1,5,20,100',
   )
   whole = jobs.imported('encoder', model) if 'encoder' in chosen else ''
   measured = [each for row in chosen for each in _measured(jobs, row, whole)]
-  by_test = [[each / test for each in measured] for test in tests]
-  for (test, path), evaluations in zip(tests.items(), by_test, strict=True):
-    common.results(recipe, f'{test}.json', [evaluations], questions=path)
-  recipe.stage('pool.txt', pool, evaluations=by_test, output=runner.OUTPUT)
-
-
-def _tests(recipe: runner.Recipe, files: list[str]) -> dict[str, runner.Output]:
-  """Returns the test questions of each file by their name."""
-  names = [os.path.basename(path).split('.')[0] for path in files]
-  folder = recipe.stage(
-    'questions',
-    split,
-    names=names,
-    questions=[runner.Input(path) for path in files],
-    output=runner.OUTPUT,
-  )
-  return {f'{name}_test': folder / f'{name}_test.jsonl' for name in names}
+  for test, path in tests.items():
+    evaluations = [each / test for each in measured]
+    common.results(recipe, f'{test}.json', evaluations, questions=path)
 
 
 def _measured(jobs: tables.Tables, row: str, whole: str) -> list[runner.Output]:
@@ -184,14 +132,8 @@ def _measured(jobs: tables.Tables, row: str, whole: str) -> list[runner.Output]:
   return [found / 'sparse_0', found / 'sparse_1']
 
 
-def summary(run_dir: str) -> str:
-  """Returns the tables of all questions, and of those that a row answers."""
-  pooled = pathlib.Path(run_dir, 'pool.txt').read_text()
-  return f'{common.printed_tables(run_dir)}\n\n{pooled}'
-
-
 def main():
-  runner.main(__doc__, stages, summary)
+  runner.main(__doc__, stages, common.printed_tables)
 
 
 if __name__ == '__main__':

@@ -3,9 +3,9 @@
   realm-own-text ARTICLES RUN_DIR [--questions=FILE] [--encoder=hf:DIR]
   python -m launch.own_text ...              # the same in a checkout
 
-Time: 2,067 paragraphs from MiniLM, without questions, 12 minutes of one core.
-Recall@5 of SQuAD's 9,588 questions: MiniLM 90.0 alone, 91.7 after learning from
-the text, 95.5 with BM25's scores (docs/results/real_text.md).
+Time: 2,069 paragraphs from MiniLM without questions, 6 minutes of one core.
+Recall@5 of SQuAD's 9,588 questions: MiniLM 90.0 alone, 95.3 with BM25's scores
+(docs/results/real_text.md).
 
 ARTICLES is an --input of bin.make_blocks, with its --format, --text_key and
 --title_key: a file, folder or glob of 20 articles or 100,000. --encoder is
@@ -30,7 +30,8 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
 
-# Settings for an imported encoder; `own_text_plan` fits them to the text.
+# Settings for an imported encoder; `own_text_plan` fits them to the text. Only
+# questions train its embedders: sentences improved no imported encoder clearly.
 CONFIG = config_lib.ExperimentConfig(
   lengths=config_lib.LengthConfig(
     query_tokens=128,  # Some questions are paragraphs.
@@ -40,8 +41,7 @@ CONFIG = config_lib.ExperimentConfig(
     title_tokens=16,
     max_masked=6,
   ),
-  # The encoder already finds the block of a whole sentence. It learns from
-  # sentences without most of their words, because questions have few words.
+  # Sentences without most of their words, because questions have few words.
   inverse_cloze=config_lib.InverseClozeConfig(
     optimizer=config_lib.OptimizerConfig(2e-5, 150),
     batch_size=64,
@@ -89,15 +89,6 @@ FROM_RANDOM = config_files.merge(
 )
 # In a checkout, or installed.
 _SERVE = 'python -m bin.serve' if __package__ == 'launch' else 'realm-serve'
-_BEST_EFFORT = (
-  'Answers come from a reader that learned from your sentences alone. Take '
-  'them as hints, and the blocks as the result.'
-)
-_NO_READER = 'No reader was trained: the page shows the best blocks alone.'
-_NEXT = (
-  'Next: questions with answers on your articles (--questions). '
-  'docs/own_text.md has a prompt that lets a language model write some.'
-)
 
 
 def stages(
@@ -141,9 +132,7 @@ def stages(
     resolve=recipe.config,
   )
   print(own_text_plan.beginning(found, plan, encoder))
-  work = own_text_stages.Work(
-    recipe, plan, start=start, reading=reading, has_questions=asked
-  )
+  work = own_text_stages.Work(recipe, plan, start=start, reading=reading)
   work.learn_text()
   if 'towers' in plan.steps:
     work.learn_questions(survey / 'train_questions.jsonl')
@@ -159,14 +148,22 @@ def summary(run_dir: str) -> str:
     for name in ('realm.json', 'choice.json')
   )
   lines = [
-    choice['text'],
     f'The page:  {_SERVE} --model_dir={run_dir}',
     f"In Python: realm_tf.load('{run_dir}').search('...')",
   ]
   if page['best_effort']:
-    lines[1:1] = [_BEST_EFFORT if 'reader_dir' in page else _NO_READER]
-    lines.append(_NEXT)
-  return '\n'.join(lines)
+    meaning = 'No reader was trained: the page shows the best blocks alone.'
+    if 'reader_dir' in page:
+      meaning = (
+        'Answers come from a reader that learned from your sentences alone. '
+        'Take them as hints, and the blocks as the result.'
+      )
+    advice = (
+      'Next: questions with answers on your articles (--questions). '
+      'docs/own_text.md has a prompt that lets a language model write some.'
+    )
+    lines = [meaning, *lines, advice]
+  return '\n'.join([choice['text'], *lines])
 
 
 def run(articles: str, run_dir: str, **flags: Any) -> None:

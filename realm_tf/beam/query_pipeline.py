@@ -39,8 +39,8 @@ def build(
   work = _Tag(tagging, reading)
   with reading_lib.run(reading, sources.in_batches, work, counts) as paths:
     for path in paths:
-      arrays = columns.read_file(path)
-      yield from query_table.EncodedQueries(**arrays).decode()
+      batch = query_table.EncodedQueries(**columns.read_file(path))
+      yield from map(batch.query, range(len(batch.own_blocks)))
 
 
 class _Tag(beam.DoFn):

@@ -49,9 +49,7 @@ _FIELDS = {
       0.999 * bert.LAYER_NORM_EPSILON, 1.001 * bert.LAYER_NORM_EPSILON
     )
   ),
-  'position_embedding_type': json_text.optional(
-    json_text.one_of('absolute')
-  ),
+  'position_embedding_type': json_text.optional(json_text.one_of('absolute')),
   'tie_word_embeddings': json_text.optional(json_text.SWITCH),
   'vocab_size': hugging_face_files.SIZE,
   'hidden_size': hugging_face_files.SIZE,

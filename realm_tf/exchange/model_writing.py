@@ -20,7 +20,6 @@ from realm_tf.exchange import block_texts
 from realm_tf.exchange import hugging_face_files
 from realm_tf.exchange import imported as imported_lib
 from realm_tf.index import index_builder
-from realm_tf.index import model_directory
 from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from realm_tf.model import weights
@@ -64,7 +63,7 @@ def write(
   loaded = model.load(imported.arrays)  # Checks every shape.
   if is_t5:
     realm_model.require_parts(loaded, 'The source')
-  model_directory.create(output_dir, config, vocab_file)
+  model_files.create(output_dir, config, vocab_file)
   params = _write_params(imported.arrays, output_dir)
   if is_t5:
     return [params.path]

@@ -166,9 +166,7 @@ _ACTIVATIONS = {
 }
 _EMBEDDING = json_text.optional(json_text.one_of('sentence_embedding'))
 _DENSE = {
-  'activation_function': json_text.optional(
-    json_text.one_of(*_ACTIVATIONS)
-  ),
+  'activation_function': json_text.optional(json_text.one_of(*_ACTIVATIONS)),
   'module_input_name': _EMBEDDING,
   'module_output_name': _EMBEDDING,
   'in_features': hugging_face_files.SIZE,
@@ -245,9 +243,7 @@ def _modules(directory: str, path: str) -> dict[str, str]:
   """Returns the directory of each kind of module."""
   entries = json_text.parse(input_files.read(path), path, 'Copy it again.')
   if not isinstance(entries, list):
-    raise hugging_face_files.wrong(
-      path, 'be a list', json_text.shown(entries)
-    )
+    raise hugging_face_files.wrong(path, 'be a list', json_text.shown(entries))
   found = []
   for entry in entries:
     module = hugging_face_files.check(entry, _MODULE, path)

@@ -23,9 +23,8 @@ from realm_tf.data import query_table
 from realm_tf.data import sampling
 from realm_tf.index import model_files
 from realm_tf.index import storage
-from realm_tf.model import marginal_likelihood
+from realm_tf.model import objectives
 from realm_tf.model import realm_model
-from realm_tf.model import retrieval_utility
 from realm_tf.qa import outcome as outcome_lib
 from realm_tf.qa import summary
 from realm_tf.retrieval import candidates
@@ -157,14 +156,14 @@ class Completer:
     with_retrieval = tf.reduce_logsumexp(
       log_p_z[:, None, None] + log_probs, axis=0
     ).numpy()  # [M, V]
-    without = log_probs[retrieval_utility.NULL_POSITION]
+    without = log_probs[objectives.NULL_POSITION]
     words = with_retrieval.argmax(axis=-1)  # y, [M]
     gold = np.take_along_axis(log_probs, words[None, :, None], axis=-1)[..., 0]
     mask = np.ones([1, len(words)], np.float32)
-    log_p_y = marginal_likelihood.query_log_likelihood(
+    log_p_y = objectives.query_log_likelihood(
       tf.constant(gold[None]), tf.constant(mask)
     )  # [1, K]
-    utility = retrieval_utility.block_utility(log_p_y).numpy()[0]
+    utility = objectives.block_utility(log_p_y).numpy()[0]
     return {
       'completion': self._tokenizer.detokenize(words),
       'with_retrieval': self._likeliest(with_retrieval),

@@ -12,8 +12,8 @@ import tensorflow as tf
 import tqdm
 
 from realm_tf.config import names
-from realm_tf.corpus import json_records
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.corpus import records
 from realm_tf.data import block_table
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
@@ -288,7 +288,7 @@ def write_together(
   sets = {
     name: refusing.of_rows(
       row
-      for _, row in json_records.read_lines(
+      for _, row in records.read_json_lines(
         os.path.join(folder, summary.PREDICTIONS)
       )
     )

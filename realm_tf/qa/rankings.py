@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.corpus import qrels as qrels_lib
+from realm_tf.corpus import beir
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import article_lookup
 from realm_tf.data import block_table
@@ -56,11 +56,11 @@ class Articles:
     self._table, self._trec_run = table, trec_run
     self._measures = {f'R@{k}': ir_measures.R @ k for k in recall_at}
     self._measures |= _MEASURES
-    judged = qrels_lib.read(qrels) if qrels else {}
+    judged = beir.read_qrels(qrels) if qrels else {}
     self._ids = query_ids(questions, judged)
     self._qrels = {n: judged[n] for n in self._ids if n in judged}
     if judged:
-      relevant = qrels_lib.relevant(judged, self._ids)
+      relevant = beir.relevant(judged, self._ids)
       article_lookup.check(relevant, table, '--qrels')
     for name in [*self._ids, *table.all_article_ids()] if trec_run else []:
       if len(name.split()) != 1:
@@ -92,7 +92,7 @@ class Articles:
 
 def query_ids(
   questions: Sequence[questions_lib.Question],
-  qrels: Optional[qrels_lib.Qrels] = None,
+  qrels: Optional[beir.Qrels] = None,
 ) -> list[str]:
   """Returns the questions' ids; a question without an id gets its number.
 

@@ -17,8 +17,8 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf import input_files
 from realm_tf import json_text
-from realm_tf.corpus import json_records
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.corpus import records
 from realm_tf.qa import outcome as outcome_lib
 
 METRICS = 'metrics.json'
@@ -253,7 +253,7 @@ def read_right(
   fields = {'question': json_text.TEXT, field: shape}
   rows = [
     json_text.check(row, fields, where, 'Run bin.evaluate again.')
-    for where, row in json_records.read_lines(path)
+    for where, row in records.read_json_lines(path)
   ]
   if [row['question'] for row in rows] != [q.question for q in questions]:
     raise errors.UserError(

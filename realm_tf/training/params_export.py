@@ -133,9 +133,7 @@ def write_average(
       f'{output_dir}. Give another, or remove it.'
     )
   arrays = average(after, other.read_params(), weight, where=before_dir)
-  model_files.create(
-    output_dir, opened.config, layout.vocab_file(model_dir)
-  )
+  model_files.create(output_dir, opened.config, layout.vocab_file(model_dir))
   return publish_arrays(output_dir, opened.params.step, arrays)
 
 

@@ -87,7 +87,7 @@ class OwnTextRunTest(absltest.TestCase):
     done = realm.complete('The bridge was built by [MASK].')
     self.assertLen(done['with_retrieval'], 1)
     with open(os.path.join(run_dir, 'choice.json')) as file:
-      self.assertIn('after learning from the text', json.load(file)['text'])
+      self.assertIn("the encoder's embeddings", json.load(file)['text'])
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""Tests for launch.own_text: its stages, and their flags."""
+"""Tests for launch.own_text: its stages, and the search that measured best."""
 
 import json
 import os
@@ -7,10 +7,19 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from launch import own_text
+from launch import own_text_stages
 from launch import runner
-import realm_tf
 from realm_tf import errors
 from tests.launch import surveys
+
+_PLACES = {
+  'bm25': 'bm25',
+  'encoder': 'encoder/sparse_0',
+  'encoder+': 'encoder/sparse_0.7',
+  'text': 'text/sparse_0',
+  'text+': 'text/sparse_0.7',
+  'qa+': 'qa/sparse_0.7',
+}
 
 
 class OwnTextTest(parameterized.TestCase):
@@ -26,7 +35,7 @@ class OwnTextTest(parameterized.TestCase):
 
   def test_without_questions_a_page_has_a_reader_of_sentences(self):
     recipe = self._recipe(surveys.MIDDLE)
-    learned = 'embedders reader realm span_reader model evaluate_eval_after'
+    learned = 'embedders reader realm span_reader model evaluate_eval_text'
     self.assertContainsSubset(learned.split(), recipe.stages)
     self.assertNotIn('towers', recipe.stages)
     self.assertEqual(
@@ -34,7 +43,7 @@ class OwnTextTest(parameterized.TestCase):
       {
         'model_dir': 'model',
         'corpus_dir': 'corpus',
-        'index_dir': 'index_after',
+        'index_dir': 'index_text',
         'reader_dir': 'span_reader',
         'pretrained_dir': 'realm',
         'sparse_weight': 1.0,
@@ -53,7 +62,7 @@ class OwnTextTest(parameterized.TestCase):
       for name, stage in stages.items()
       if name in ('embedders', 'reader', 'realm', 'span_reader')
     }
-    measured = {stages['evaluate_eval_after'].flags['held_out_share']}
+    measured = {stages['evaluate_eval_text'].flags['held_out_share']}
     self.assertEqual((trained, measured), ({0.1}, {0.1}))
 
   def test_with_questions_the_trained_reader_reads(self):
@@ -85,40 +94,26 @@ class OwnTextTest(parameterized.TestCase):
     ]
     self.assertEqual({*readers}, {'evaluate'})
 
-  def test_an_encoder_is_measured_before_any_training(self):
-    recipe = self._recipe(surveys.SMALL, {'model': 'before'}, has_encoder=True)
+  @parameterized.parameters(surveys.SMALL, surveys.MIDDLE, surveys.LARGE)
+  def test_without_questions_an_encoder_is_measured_and_not_trained(
+    self, **survey
+  ):
+    recipe = self._recipe(survey, has_encoder=True)
+    self.assertNoCommonElements(
+      recipe.stages, ['embedders', 'realm', 'model', 'towers']
+    )
     page = self._page(recipe)
     self.assertEqual(
-      (page['model_dir'], page['pretrained_dir']), ('encoder', 'reader')
+      (page['model_dir'], page['index_dir'], page['reader_dir']),
+      ('encoder', 'index_encoder', 'span_reader'),
     )
-    # There are too few sentences to measure: a better search is unknown.
-    self.assertEmpty(recipe.stages['choice.json'].flags['evaluations'])
-    self.assertNotIn('realm', recipe.stages)
-
-  def test_an_encoder_learns_without_realm(self):
-    recipe = self._recipe(surveys.MIDDLE, has_encoder=True)
-    self.assertNotIn('realm', recipe.stages)
-    flags = recipe.stages['model'].flags
-    self.assertEqual(flags['before_dir'], f'{recipe.run_dir}/encoder')
-    self.assertEqual(flags['model_dir'], recipe.stages['embedders'].output)
-    page = self._page(recipe)
+    is_large = survey['num_articles'] == surveys.LARGE['num_articles']
+    self.assertEqual(page.get('pretrained_dir'), None if is_large else 'reader')
+    # Too few sentences of the small text would tell a better search.
     self.assertEqual(
-      (page['model_dir'], page['pretrained_dir']), ('model', 'reader')
+      bool(recipe.stages['choice.json'].flags['evaluations']),
+      survey['num_articles'] > 20,
     )
-
-  def test_a_large_text_is_indexed_once_for_the_page(self):
-    recipe = self._recipe(surveys.LARGE, has_encoder=True)
-    practice, corpus = (
-      recipe.stages[name].output for name in ('practice', 'corpus')
-    )
-    for name, stage in recipe.stages.items():
-      if 'corpus_dir' in stage.flags:
-        is_page = name in ('page_index', 'realm.json')
-        expected = corpus if is_page else practice
-        self.assertEqual(stage.flags['corpus_dir'], expected)
-    page = self._page(recipe)
-    self.assertEqual(page['index_dir'], 'page_index')
-    self.assertNotIn('pretrained_dir', page)
 
   def test_a_wrong_encoder_is_a_mistake(self):
     for wrong in ('hf:/nowhere', 'tf1:/tmp', '/nowhere'):
@@ -126,19 +121,101 @@ class OwnTextTest(parameterized.TestCase):
         self._recipe(surveys.SMALL, encoder=wrong)
 
   def test_a_text_without_names_ends_with_a_search(self):
-    plants = 'fern moss rose lily oak pine elm ivy mint sage'.split()
-    lines = [
-      json.dumps({'title': name, 'text': f'the {name} is green. keep it dry.'})
-      for name in plants
-    ]
-    articles = self.create_tempfile('articles.jsonl', '\n'.join(lines))
-    run_dir = os.path.join(self.create_tempdir().full_path, 'run')
-    own_text.run(articles.full_path, run_dir)
-    found = realm_tf.load(run_dir).search('a green lily', 1)
-    self.assertEqual(found[0].title, 'lily')
-    text = own_text.summary(run_dir)
+    recipe = self._recipe(surveys.SMALL | {'num_recurring': 2})
+    page = self._page(recipe)
+    self.assertNotIn('reader_dir', page)
+    self.assertEqual(page['num_read'], 5)
+    text = own_text.summary(recipe.run_dir)
     self.assertIn('the page shows the best blocks alone', text)
     self.assertNotIn('hints', text)
+
+
+class ChooseTest(parameterized.TestCase):
+  def _choose(self, hits, models=('encoder', 'text'), kind='span_', exact=None):
+    """Chooses by search -> number of hits among 50."""
+    root = self.create_tempdir()
+    for name, number in hits.items():
+      recall = 2.0 * number
+      metrics = {
+        'num_sentences' if kind else 'num_questions': 50,
+        f'{kind}recall@5': recall,
+        f'{kind}intervals': {f'{kind}recall@5': [recall - 4, recall + 4]},
+      }
+      if name in (exact or {}):
+        metrics['exact_match'] = exact[name]
+      place = _PLACES[name]
+      if not number:  # As where all questions are impossible.
+        metrics = {'num_questions': 50}
+      root.create_file(f'{place}/metrics.json', json.dumps(metrics))
+      ranks = [5] * number + [None, 6] * 25
+      lines = [{f'{kind or "answer_"}rank': rank} for rank in ranks[:50]]
+      file = 'span_ranks' if kind else 'predictions'
+      root.create_file(
+        f'{place}/{file}.jsonl', '\n'.join(map(json.dumps, lines))
+      )
+    folders = dict.fromkeys(_PLACES[name].split('/')[0] for name in hits)
+    path = os.path.join(root.full_path, 'choice.json')
+    own_text_stages.choose(
+      list(models),
+      [os.path.join(root.full_path, folder) for folder in folders],
+      [],
+      path,
+    )
+    with open(path) as file:
+      return json.load(file)
+
+  @parameterized.parameters(
+    # Hits of BM25, encoder, encoder + BM25, text, text + BM25.
+    ((20, 21, 25, 21, 31), ('text', 0.7, 'model')),
+    ((20, 21, 26, 21, 24), ('encoder', 0.7, 'model')),
+    ((20, 21, 25, 31, 31), ('text', 0.0, 'model')),
+    ((31, 21, 25, 21, 26), ('text', 0.0, 'bm25')),
+    # Equal: training brought nothing, so the start is handed over.
+    ((20, 21, 26, 26, 26), ('encoder', 0.7, 'model')),
+    ((26, 26, 26, 26, 26), ('text', 0.0, 'bm25')),
+    # A lead of 5 questions may be chance: 2 * 0.5 ** 5 = 0.06; of 6, 0.03.
+    ((20, 21, 26, 21, 31), ('encoder', 0.7, 'model')),
+    ((20, 21, 26, 21, 32), ('text', 0.7, 'model')),
+  )
+  def test_more_training_must_be_clearly_better(self, hits, expected):
+    names = ('bm25', 'encoder', 'encoder+', 'text', 'text+')
+    choice = self._choose(dict(zip(names, hits, strict=True)))
+    fields = 'model', 'sparse_weight', 'retriever'
+    self.assertEqual(tuple(choice[field] for field in fields), expected)
+
+  @parameterized.parameters((30, 31, True), (31, 30, False))
+  def test_the_better_reader_reads(self, after, qa, reads_qa):
+    choice = self._choose(
+      {'bm25': 10, 'text+': 20, 'qa+': 40},
+      ['text', 'qa'],
+      kind='',
+      exact={'text+': after, 'qa+': qa},
+    )
+    self.assertEqual((choice['model'], choice['reads_qa']), ('qa', reads_qa))
+    self.assertIn('Held out: 50 questions', choice['text'])
+    self.assertIn(f'80.0 (76.0 to 84.0), exact answers {qa}', choice['text'])
+
+  @parameterized.parameters(
+    (['encoder', 'text'], ('encoder', 0.7, 'model', False)),
+    (['text'], ('text', 0.0, 'bm25', False)),
+    (['text', 'qa'], ('qa', 0.0, 'bm25', True)),
+  )
+  def test_without_a_measure_the_start_is_kept(self, models, expected):
+    choice = self._choose({'bm25': 0}, models)
+    text = choice.pop('text')
+    self.assertEqual(tuple(choice.values()), (
+      expected[0], expected[2], expected[1], expected[3]
+    ))  # fmt: skip
+    self.assertIn('too little text is held out', text)
+
+  def test_the_text_has_two_lines(self):
+    hits = {'bm25': 20, 'encoder': 18, 'encoder+': 25}
+    shown = self._choose(hits, ['encoder'])['text']
+    figures, choice = shown.split('\n')
+    self.assertIn('50 masked sentences', figures)
+    self.assertIn('words 40.0 (36.0 to 44.0); the encoder', figures)
+    self.assertEndsWith(figures, 'and words 50.0 (46.0 to 54.0).')
+    self.assertIn("by the encoder's embeddings and words: no other", choice)
 
 
 if __name__ == '__main__':

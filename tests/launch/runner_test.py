@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 import os
 import pathlib
 import signal
@@ -200,17 +199,6 @@ class RunnerTest(parameterized.TestCase):
     self.assertEqual((code, out), (2, ''))
     self.assertRegex(err, f'\\AERROR: {message}.*\\n\\Z')
     self.assertFalse(self.run_dir.exists())
-
-
-class PartsTest(absltest.TestCase):
-  def test_parts_are_relative_to_the_run(self):
-    folder = self.create_tempdir().full_path
-    path = os.path.join(folder, 'realm.json')
-    runner.write_parts(path, model_dir=f'{folder}/qa', sparse_weight=0.5)
-    self.assertEqual(
-      json.loads(pathlib.Path(path).read_text()),
-      {'model_dir': 'qa', 'sparse_weight': 0.5},
-    )
 
 
 if __name__ == '__main__':

@@ -74,14 +74,14 @@ class LaunchTest(parameterized.TestCase):
       ['bash', '-n', source_tree.ROOT / 'launch' / script]
     ).check_returncode()
 
-  def test_missing_arguments_are_a_mistake_of_one_line(self):
-    done = _run('tpu_vm.sh', 'gs://only/one')
+  @parameterized.parameters(
+    (['gs://only/one'], r'Three arguments must be given: .* Found 1\. See .*'),
+    (['runs/realm', *_TPU_DIRS[1:]], r'.* Found runs/realm\. .*gs://\.'),
+  )
+  def test_a_mistake_is_one_line(self, arguments, message):
+    done = _run('tpu_vm.sh', *arguments)
     self.assertEqual((done.returncode, done.stdout), (2, ''))
-    self.assertRegex(
-      done.stderr,
-      r'\AThree arguments must be given: .* Found 1\. '
-      r'See launch/tpu_vm.sh\.\n\Z',
-    )
+    self.assertRegex(done.stderr, rf'\A{message}\n\Z')
 
 
 class TpuVmTest(absltest.TestCase):
@@ -159,7 +159,9 @@ class TpuVmTest(absltest.TestCase):
 
   def test_the_binaries_define_all_flags(self):
     printed = self._launch(DRY_RUN='1').stdout
-    shared = ('corpus_flags', 'strategy_flags', 'training_flags')
+    shared = (
+      *('corpus_flags', 'model_flags', 'strategy_flags', 'training_flags'),
+    )
     for binary in ('pretrain', 'refresh_index'):
       defined = ''.join(
         (source_tree.ROOT / 'bin' / f'{name}.py').read_text()
@@ -187,11 +189,6 @@ class TpuVmTest(absltest.TestCase):
       'ERROR: There must be a corpus. See job.log of realm-train.\n',
     )
     self.assertLen(os.listdir(self.cloud / 'vms'), 3)
-
-  def test_directories_must_be_in_the_cloud(self):
-    done = _run('tpu_vm.sh', 'runs/realm', *_TPU_DIRS[1:])
-    self.assertEqual((done.returncode, done.stdout), (2, ''))
-    self.assertRegex(done.stderr, r'\A.* Found runs/realm\. .*gs://\.\n\Z')
 
 
 if __name__ == '__main__':

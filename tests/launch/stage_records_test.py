@@ -116,7 +116,7 @@ class StageRecordsTest(parameterized.TestCase):
     self.assertFalse(stage_records.begin(run_dir, recipe.stages['a'], plan))
     (self.folder / 'a' / path).mkdir(parents=True)
     if is_done:
-      stage_records.finish(run_dir, 'a', plan)
+      stage_records.finish(run_dir, 'a', plan, 1.0)
     plan = plan._replace(key='y' if is_other else 'x')
     found = stage_records.begin(run_dir, recipe.stages['a'], plan)
     self.assertEqual(found, goes_on)

@@ -37,7 +37,7 @@ LARGE = MIDDLE | {
 QUESTIONS = {'num_train_questions': 900, 'num_held_out_questions': 100}
 
 _CHOICE = {
-  'model': 'after',
+  'model': 'text',
   'retriever': 'model',
   'sparse_weight': 1.0,
   'reads_qa': False,
@@ -55,9 +55,10 @@ def recipe(folder, survey, choice=(), *, has_encoder=False, **flags):
   for name in ('survey', 'encoder/params'):
     (folder / name).mkdir(parents=True)
   (folder / 'survey/survey.json').write_text(json.dumps(survey))
-  (folder / 'choice.json').write_text(json.dumps(_CHOICE | dict(choice)))
   if has_encoder:
     flags['encoder'] = str(folder / 'encoder')
+    choice = {'model': 'encoder', **dict(choice)}
+  (folder / 'choice.json').write_text(json.dumps(_CHOICE | dict(choice)))
   listed = runner.Recipe(str(folder))
   own_text.stages(listed, '/articles.jsonl', **flags)
   return listed

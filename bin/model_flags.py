@@ -1,0 +1,21 @@
+"""Flags of the trainers of models: a corpus, the run directory, the config."""
+
+from __future__ import annotations
+
+from . import config_flags
+from . import corpus_flags
+from . import launcher
+from . import training_flags
+
+from realm_tf.training import job as job_lib
+
+_RUN_DIR = launcher.new_path(
+  'run_dir', 'New model directory; bin.refresh_index works in it, too.'
+)
+
+
+def begin(reader_dir: str | None = None) -> tuple[job_lib.Job, job_lib.Inputs]:
+  """Returns the job and its inputs; must precede any tensor."""
+  job = training_flags.job(_RUN_DIR.value, reader_dir)
+  config = config_flags.config()
+  return job, job_lib.open_inputs(config, corpus_flags.CORPUS_DIR.value)
