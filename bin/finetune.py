@@ -87,7 +87,9 @@ def _retriever(inputs):
 
 def main(_):
   job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
-  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
+  inputs = job_lib.open_inputs(
+    config_flags.config(), corpus_flags.CORPUS_DIR.value
+  )
   questions = _questions(inputs)
   retriever = _retriever(inputs)
   finetuning_run.run(

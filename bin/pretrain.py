@@ -41,7 +41,9 @@ def _retrievers(inputs):
 
 def main(_):
   job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
-  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
+  inputs = job_lib.open_inputs(
+    config_flags.config(), corpus_flags.CORPUS_DIR.value
+  )
   instead, words = _retrievers(inputs)
   pretraining_run.run(
     inputs,

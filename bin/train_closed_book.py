@@ -32,7 +32,9 @@ def main(_):
     examples = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   else:
     examples = question_flags.read()
-  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
+  inputs = job_lib.open_inputs(
+    config_flags.config(), corpus_flags.CORPUS_DIR.value
+  )
   closed_book_trainer.run(inputs, examples, job)
 
 

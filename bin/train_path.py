@@ -31,7 +31,9 @@ flags.mark_flags_as_required(['questions', 'init_from'])
 def main(_):
   job = training_flags.job(_RUN_DIR.value)
   questions = question_flags.read()
-  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
+  inputs = job_lib.open_inputs(
+    config_flags.config(), corpus_flags.CORPUS_DIR.value
+  )
   linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
   words = bm25.over_table(inputs.table)
   path_trainer.run(inputs, questions, job, linked=linked, words=words)

@@ -23,7 +23,9 @@ _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 def main(_):
   job = training_flags.job(_RUN_DIR.value)
   questions = question_flags.read()
-  inputs = job.open_inputs(config_flags.config(), corpus_flags.CORPUS_DIR.value)
+  inputs = job_lib.open_inputs(
+    config_flags.config(), corpus_flags.CORPUS_DIR.value
+  )
   # BM25 finds blocks for questions that name no article.
   words = None
   if not all(question.gold_id for question in questions):
