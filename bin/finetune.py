@@ -28,6 +28,7 @@ from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retrievers
 from realm_tf.training import cloze_questions
 from realm_tf.training import finetuning_run
+from realm_tf.training import job as job_lib
 
 _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 _RETRIEVER = corpus_flags.define_retriever()

@@ -16,6 +16,7 @@ from absl import flags
 from realm_tf.config import names
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
+from realm_tf.training import job as job_lib
 from realm_tf.training import pretraining_run
 
 _QUERIES_DIR = path_flags.existing(

@@ -21,6 +21,7 @@ from . import training_flags
 
 from realm_tf.data import query_table
 from realm_tf.training import closed_book_trainer
+from realm_tf.training import job as job_lib
 
 _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 _QUERIES_DIR = question_flags.define_queries_dir()

@@ -22,6 +22,7 @@ from absl import flags
 
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
+from realm_tf.training import job as job_lib
 from realm_tf.training import path_trainer
 
 _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')

@@ -16,6 +16,7 @@ from . import training_flags
 
 from realm_tf.retrieval import bm25
 from realm_tf.training import inverse_cloze_run
+from realm_tf.training import job as job_lib
 
 _RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 
