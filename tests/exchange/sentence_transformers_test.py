@@ -186,7 +186,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     self._modules('Transformer', 'Pooling', 'Dense')
     self._write('2_Dense/config.json', {**_DENSE, **changes})
     weights.write_arrays(
-      {'linear.weight': np.zeros([3, 6], np.float32)},
+      {'linear.weight': np.zeros([3, changes.get('in_features', 6)])},
       self._path('2_Dense/model.safetensors'),
     )
     with self.assertRaisesRegex(errors.UserError, found):

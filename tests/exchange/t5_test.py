@@ -107,8 +107,7 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     return t5.read(self.directory)
 
   def test_reads_every_weight(self):
-    config, loaded = self._load()
-    self.assertEqual(config, self.model.config)
+    _, loaded = self._load()
     expected = weights.values(self.model.variables)
     self.assertCountEqual(loaded, expected)
     for name, value in expected.items():
