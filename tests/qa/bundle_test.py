@@ -50,7 +50,7 @@ class BundleTest(absltest.TestCase):
   def test_names_what_is_wrong_in_realm_json(self):
     run_dir = self.create_tempdir()
     run_dir.create_file('realm.json', '{"model_dir": 3}')
-    with self.assertRaisesRegex(errors.UserError, 'realm.json .*"model_dir"'):
+    with self.assertRaisesRegex(errors.UserError, 'realm.json .*model_dir'):
       realm_tf.load(run_dir.full_path)
 
   def test_a_model_without_a_corpus_is_a_user_error(self):
