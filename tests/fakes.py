@@ -5,10 +5,8 @@ from typing import Optional
 
 import numpy as np
 
-from realm_tf.index import searcher as searcher_lib
+from realm_tf import interfaces
 from realm_tf.model import exclusion
-from realm_tf.model import span_reader
-from realm_tf.retrieval import retriever
 from realm_tf.text import wordpiece
 
 
@@ -72,14 +70,14 @@ class FakeRetriever:
     self.asked: list[np.ndarray] = []
 
   def retrieve(
-    self, queries: retriever.Queries, k: int
-  ) -> searcher_lib.Neighbors:
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
     self.asked.append(queries.ids)
     repeat = [len(queries), 1]
     missing = max(0, k - len(self._block_ids))
     block_ids = self._block_ids[:k] + [-1] * missing
     scores = self._scores[:k] + [-np.inf] * missing
-    return searcher_lib.Neighbors(
+    return interfaces.Neighbors(
       np.tile(np.array(block_ids, np.int32), repeat),
       np.tile(np.array(scores, np.float32), repeat),
     )
@@ -92,10 +90,10 @@ class FoundBy:
     self._find = find
 
   def retrieve(
-    self, queries: retriever.Queries, k: int
-  ) -> searcher_lib.Neighbors:
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
     ids = np.asarray(self._find(queries.ids, k), np.int32)
-    return searcher_lib.Neighbors(ids, np.zeros(ids.shape, np.float32))
+    return interfaces.Neighbors(ids, np.zeros(ids.shape, np.float32))
 
 
 class FakeReader:
@@ -122,7 +120,7 @@ class FakeReader:
           score + retrieval_scores[row, column]
         )
     null = np.full(body_ids.shape[:2], exclusion.NO_SCORE, np.float32)
-    return span_reader.Scores(scores, null)
+    return interfaces.Scores(scores, null)
 
 
 def _gather(rows, ids, length):

@@ -4,12 +4,13 @@ Only this file imports `spacy`, when it opens a spaCy pipeline.
 """
 
 import bisect
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import functools
 import itertools
-from typing import Any, Protocol
+from typing import Any
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.corpus import dates
 from realm_tf.corpus import parallel
 from realm_tf.text import plain_letters
@@ -24,17 +25,7 @@ _SKIPPED_LABELS = frozenset(
 )
 
 
-Spans = Collection[tuple[int, int]]  # Characters (start, end).
-
-
-class Tagger(Protocol):
-  """Finds salient spans."""
-
-  def tag(self, texts: Sequence[str]) -> Sequence[Spans]:
-    """Returns each text's spans, sorted, without overlaps, or span -> kind."""
-
-
-def with_kinds(spans: Spans) -> dict[tuple[int, int], str]:
+def with_kinds(spans: interfaces.Spans) -> dict[tuple[int, int], str]:
   """Returns span -> kind; spans without a kind are names and dates."""
   return spans if isinstance(spans, dict) else dict.fromkeys(spans, _NAME)
 

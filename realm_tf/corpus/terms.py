@@ -16,6 +16,7 @@ from typing import NamedTuple, Optional
 
 import numpy as np
 
+from realm_tf import interfaces
 from realm_tf.corpus import salient_spans
 from realm_tf.text import english
 from realm_tf.text import plain_letters
@@ -266,9 +267,7 @@ class TermsTagger:
       were measured, and train as they do alone.
   """
 
-  def __init__(
-    self, terms: Terms, first: Optional[salient_spans.Tagger] = None
-  ):
+  def __init__(self, terms: Terms, first: Optional[interfaces.Tagger] = None):
     self._terms, self._first = terms, first
     self._numbers = {word: i for i, word in enumerate(terms.words)}
 

@@ -11,6 +11,7 @@ from typing import Optional
 
 import numpy as np
 
+from realm_tf import interfaces
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
@@ -31,7 +32,7 @@ _ENDS_LIKE_A_SENTENCE = re.compile(r'[.!?]["”’\')\]]*$')
 def queries_from_articles(
   articles: Iterable[sources.Article],
   tokenizer: wordpiece.WordpieceTokenizer,
-  tagger: Optional[salient_spans.Tagger],
+  tagger: Optional[interfaces.Tagger],
   table: block_table.BlockTable,
   counts: counts_lib.Counts,
 ) -> Iterator[query_table.Query]:
@@ -159,7 +160,7 @@ def split(text: str, counts: counts_lib.Counts) -> list[str]:
 
 def _make_queries(
   texts: Sequence[str],
-  spans: Sequence[salient_spans.Spans],
+  spans: Sequence[interfaces.Spans],
   blocks: Sequence[int],
   tokenizer: wordpiece.WordpieceTokenizer,
 ) -> Iterator[Optional[query_table.Query]]:

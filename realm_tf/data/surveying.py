@@ -6,9 +6,9 @@ import random
 from typing import NamedTuple
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
 from realm_tf.data import held_out
 from realm_tf.data import query_building
@@ -40,7 +40,7 @@ class Survey(NamedTuple):
 
 def look(
   articles: Iterable[sources.Article],
-  make_tagger: Callable[[Sequence[str]], salient_spans.Tagger],
+  make_tagger: Callable[[Sequence[str]], interfaces.Tagger],
   ids: Collection[str] = (),
 ) -> tuple[Survey, dict[str, str]]:
   """Returns the survey, and the names of the articles of `ids`.
@@ -90,7 +90,7 @@ def look(
 
 
 def _tagged(
-  texts: Sequence[str], tagger: salient_spans.Tagger
+  texts: Sequence[str], tagger: interfaces.Tagger
 ) -> list[tuple[tuple[int, int], set[str]]]:
   """Returns the part and the spans of each sentence with a span.
 

@@ -16,12 +16,12 @@ import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.data import joining
 from realm_tf.data import null_block
 from realm_tf.model import exclusion
 from realm_tf.model import realm_model
-from realm_tf.model import span_reader
 from realm_tf.qa import answer_choice
 from realm_tf.qa import calibration as calibration_lib
 from realm_tf.text import string_tensors
@@ -137,7 +137,7 @@ class GraphAnswerer:
     }
 
   def _read(self, question_ids, read_ids, body_ids, scores):
-    """Returns `span_reader.Scores` plus retrieval scores."""
+    """Returns `interfaces.Scores` plus retrieval scores."""
     num_read, at_most = self.num_read, self.finetuning.joint_tokens
     bodies = body_ids[:, : at_most - 3].to_tensor(shape=[None, at_most - 3])
     titles = None
@@ -161,7 +161,7 @@ class GraphAnswerer:
     scores = scores[:, :num_read]
     found = (scores > -float('inf')) & (num_body > 0)
     spans += scores[:, :, None, None]
-    return span_reader.Scores(
+    return interfaces.Scores(
       tf.where(found[:, :, None, None], spans, exclusion.NO_SCORE),
       tf.where(found, null + scores, exclusion.NO_SCORE),
     )
@@ -206,7 +206,7 @@ class Evidence(NamedTuple):
 def find(
   texts: tf.Tensor,
   tokens: string_tensors.Tokens,
-  scores: span_reader.Scores,
+  scores: interfaces.Scores,
   answer_by: str,
 ) -> Evidence:
   """Finds the answer.

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.data import joining
 from realm_tf.data import null_block
@@ -27,8 +28,6 @@ _IDS = tf.TensorSpec([None, None], tf.int32)
 _T = TypeVar('_T')
 # (title_ids [B, Lt], body_ids [B, Lz], L) -> embeddings, float32 [B, D].
 BlockEmbed = Callable[[np.ndarray, np.ndarray, int], tf.Tensor]
-# Wordpieces, int32 [B, Lx], padded with zeros -> float32 [B, D].
-QueryEmbed = Callable[[np.ndarray], np.ndarray]
 
 
 class _Batch(NamedTuple):
@@ -255,7 +254,7 @@ def compile_queries(
   *,
   any_size: bool = False,
   backend: str = 'tensorflow',
-) -> QueryEmbed:
+) -> interfaces.Embed:
   """Returns the query embedder, in float32, which reads the current variables.
 
   Args:
@@ -278,7 +277,7 @@ def compile_queries(
 
 def _openvino_queries(
   model: realm_model.RealmModel, query_tokens: int, special_ids: tuple[int, int]
-) -> QueryEmbed:
+) -> interfaces.Embed:
   embedder = model.query_embedder
   encode = _openvino_encoder(model, embedder, 'float32')
   size = model.config.embedder_bert.hidden_size

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from realm_tf import interfaces
 from realm_tf.data import null_block
 from realm_tf.index import searcher
 
@@ -44,7 +45,7 @@ class BruteForceSearcher:
   def __init__(self, embeddings: np.ndarray):
     self._embeddings = embeddings
 
-  def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
+  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     ids, scores = [], []
     step = min(_CHUNK_BLOCKS, max(1, _CHUNK_SCORES // max(1, len(queries))))
     for start in range(0, len(self._embeddings), step):
@@ -54,7 +55,7 @@ class BruteForceSearcher:
       scores.append(chunk_scores)
     order, values = largest(np.concatenate(scores, axis=1), k)
     found = np.take_along_axis(np.concatenate(ids, axis=1), order, axis=1)
-    return searcher.Neighbors(found.astype(np.int32), values)
+    return interfaces.Neighbors(found.astype(np.int32), values)
 
 
 def largest(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +98,7 @@ class DeviceSearcher:
     with tf.device(self._device):
       self._rows = tf.constant(padded(embeddings, dtype))
 
-  def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
+  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     k = min(k, self._num_blocks)
     found = [searcher.nothing(0, k)]
     for start in range(0, len(queries), _MAX_QUERIES):
@@ -107,8 +108,10 @@ class DeviceSearcher:
       filled = tf.constant(np.pad(some, [(0, missing), (0, 0)]))
       with tf.device(self._device):
         best = _compiled(self._rows, filled, tf.constant(self._num_blocks), k)
-      found.append(searcher.Neighbors(*(x.numpy()[: len(some)] for x in best)))
-    return searcher.Neighbors(*map(np.concatenate, zip(*found)))
+      found.append(
+        interfaces.Neighbors(*(x.numpy()[: len(some)] for x in best))
+      )
+    return interfaces.Neighbors(*map(np.concatenate, zip(*found)))
 
 
 def padded(embeddings: np.ndarray, dtype: str = 'float32') -> np.ndarray:

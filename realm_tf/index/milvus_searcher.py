@@ -18,6 +18,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf import json_text
 from realm_tf.index import searcher
 
@@ -85,7 +86,7 @@ class MilvusSearcher(searcher.ApproximateSearcher):
     with open(os.path.join(directory, _FILE), 'w', encoding='utf-8') as file:
       json.dump(self._saved, file)
 
-  def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
+  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     ids, scores = searcher.nothing(len(queries), k)
     effort = {
       'nprobe': min(self.effort.leaves_to_search, self.num_leaves),
@@ -106,7 +107,7 @@ class MilvusSearcher(searcher.ApproximateSearcher):
       for row, hits in enumerate(found, start):
         ids[row, : len(hits)] = [hit[_ID] for hit in hits]
         scores[row, : len(hits)] = [hit['distance'] for hit in hits]
-    return searcher.Neighbors(ids, scores)
+    return interfaces.Neighbors(ids, scores)
 
   @staticmethod
   def publish(directory: str, name: str) -> None:

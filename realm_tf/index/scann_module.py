@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.data import null_block
 from realm_tf.index import scann_searcher
 from realm_tf.index import searcher
@@ -71,9 +72,9 @@ class ScannModule(tf.Module):
   def with_effort(self, effort: searcher.Effort) -> 'ScannModule':
     return ScannModule(self._state, self._shared_name, self.num_leaves, effort)
 
-  def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
+  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     found = self.find(tf.constant(queries, tf.float32), k)
-    return searcher.Neighbors(*(values.numpy() for values in found))
+    return interfaces.Neighbors(*(values.numpy() for values in found))
 
   def find(self, queries: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns ids and scores of the top `k` as tensors, [B, k]."""

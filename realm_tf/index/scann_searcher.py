@@ -23,6 +23,7 @@ import weakref
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.index import searcher as searcher_lib
 
 _SOAR_LAMBDA = 1.5
@@ -84,7 +85,7 @@ class ScannSearcher(searcher_lib.ApproximateSearcher):
     """Writes the searcher into a local directory, which can be moved."""
     self._handle.serialize(directory, relative_path=True)
 
-  def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
+  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     queries = np.ascontiguousarray(queries, np.float32)
     options = {
       'final_num_neighbors': k,
@@ -174,7 +175,7 @@ class ScannProcess:
       ) from error
     return searcher
 
-  def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
+  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     """Returns the top `k` of each query; OSError if the child has ended."""
     queries = np.ascontiguousarray(queries, np.float32)
     request = _REQUEST.pack(*queries.shape, k) + queries.tobytes()
@@ -186,7 +187,7 @@ class ScannProcess:
       raise OSError(
         f'The process of a searcher ended with code {self._process.wait()}.'
       ) from error
-    return searcher_lib.Neighbors(
+    return interfaces.Neighbors(
       np.frombuffer(ids, np.int32).reshape(-1, k),
       np.frombuffer(scores, np.float32).reshape(-1, k),
     )

@@ -8,20 +8,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.data import null_block
 
 MIN_BLOCKS = 16  # The fewest points to train a codebook of 4 bits on.
 _UNTUNED_SHARE = 0.1  # Of the leaves.
 _UNTUNED_RESCORED = 200
-
-
-class Neighbors(NamedTuple):
-  """The K blocks with the largest inner product, best first."""
-
-  block_ids: np.ndarray  # int32 [Q, K], rows of the embeddings.
-  # float32 [Q, K]. Some searchers approximate scores, so training computes
-  # f(x,z) again from the block's text.
-  scores: np.ndarray
 
 
 class Effort(NamedTuple):
@@ -31,18 +23,7 @@ class Effort(NamedTuple):
   num_to_rescore: int  # Approximate hits that are rescored exactly.
 
 
-class Searcher(Protocol):
-  """Finds the blocks with the largest inner product with a query."""
-
-  def search(self, queries: np.ndarray, k: int) -> Neighbors:
-    """Returns the top `k` blocks of each of float32 `queries`, [Q, D].
-
-    If there are fewer than `k`, the result has fewer columns, or rows end
-    with -1.
-    """
-
-
-class ApproximateSearcher(Searcher, Protocol):
+class ApproximateSearcher(interfaces.Searcher, Protocol):
   """A searcher over partitions that can search with any effort."""
 
   num_leaves: int
@@ -76,7 +57,7 @@ class TunedSearcher:
     tuned = next(enough, max(self.efforts))
     return self._searcher.with_effort(self.efforts[tuned])
 
-  def search(self, queries: np.ndarray, k: int) -> Neighbors:
+  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     return self.at(k).search(queries, k)
 
   def save(self, directory: str) -> None:
@@ -91,30 +72,32 @@ def untuned(
   return leaves, Effort(math.ceil(leaves * _UNTUNED_SHARE), _UNTUNED_RESCORED)
 
 
-def nothing(num_queries: int, k: int) -> Neighbors:
+def nothing(num_queries: int, k: int) -> interfaces.Neighbors:
   """Returns [Q, k] without any block."""
   shape = num_queries, k
-  return Neighbors(
+  return interfaces.Neighbors(
     np.full(shape, null_block.ID, np.int32), np.full(shape, -np.inf, np.float32)
   )
 
 
-def fill(neighbors: Neighbors, k: int) -> Neighbors:
+def fill(neighbors: interfaces.Neighbors, k: int) -> interfaces.Neighbors:
   """Returns `neighbors` with at least `k` columns, filled up with -1."""
   missing = k - neighbors.block_ids.shape[1]
   if missing <= 0:
     return neighbors
   padding = [[0, 0], [0, missing]]
-  return Neighbors(
+  return interfaces.Neighbors(
     np.pad(neighbors.block_ids, padding, constant_values=null_block.ID),
     np.pad(neighbors.scores, padding, constant_values=-np.inf),
   )
 
 
-def mark_missing(block_ids: np.ndarray, scores: np.ndarray) -> Neighbors:
+def mark_missing(
+  block_ids: np.ndarray, scores: np.ndarray
+) -> interfaces.Neighbors:
   """Returns neighbours, [Q, K], with -1 where a score is not finite."""
   found = np.isfinite(scores)
-  return Neighbors(
+  return interfaces.Neighbors(
     np.where(found, block_ids, null_block.ID).astype(np.int32),
     np.where(found, scores, -np.inf).astype(np.float32),
   )

@@ -23,6 +23,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf import json_text
 from realm_tf.data import block_table
 from realm_tf.data import masking as masking_lib
@@ -66,7 +67,7 @@ SHAPE = json_text.object_of(
 class Built(NamedTuple):
   """A searcher and its settings, for the manifest."""
 
-  searcher: searcher_lib.Searcher
+  searcher: interfaces.Searcher
   settings: dict[str, Any]  # Fields of `SHAPE`.
 
 
@@ -273,7 +274,7 @@ def sample_queries(
   )
 
 
-def save(searcher: searcher_lib.Searcher, directory: str) -> None:
+def save(searcher: interfaces.Searcher, directory: str) -> None:
   """Writes the files of a searcher, if it has any, into `directory`."""
   if not hasattr(searcher, 'save'):
     return
@@ -291,7 +292,7 @@ def load(
   directory: str,
   embeddings: np.ndarray,
   own_process: bool = False,
-) -> searcher_lib.Searcher:
+) -> interfaces.Searcher:
   """Loads a searcher with its tuned efforts.
 
   Args:
@@ -342,7 +343,7 @@ def release(settings: dict[str, Any], directory: str) -> None:
 
 def _exact(
   settings: dict[str, Any], embeddings: np.ndarray
-) -> searcher_lib.Searcher:
+) -> interfaces.Searcher:
   if settings['kind'] == 'brute_force':
     return exact_search.BruteForceSearcher(embeddings)
   return exact_search.DeviceSearcher(

@@ -24,10 +24,10 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf import json_text
 from realm_tf.data import npy_files
 from realm_tf.index import embedding_shards
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import searchers
 from realm_tf.model import realm_model
 from realm_tf.model import weights
@@ -159,7 +159,7 @@ class Index(NamedTuple):
   step: int  # Training step of its parameters.
   path: str
   embeddings: embedding_shards.Embeddings  # [N, D].
-  searcher: searcher_lib.Searcher
+  searcher: interfaces.Searcher
   manifest: dict[str, Any]
 
 

@@ -12,6 +12,7 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.model import bert
 from realm_tf.model import exclusion
 from realm_tf.model import span_reader
@@ -232,7 +233,7 @@ class OpenvinoReader:
 
   def __call__(
     self, tokens: Mapping[str, np.ndarray], body_length: int
-  ) -> span_reader.Scores:
+  ) -> interfaces.Scores:
     types = tokens['input_type_ids']
     # Spans from the last positions end after the body.
     places = np.arange(body_length + self._max_width - 1, dtype=np.int32)
@@ -255,7 +256,7 @@ class OpenvinoReader:
     if self._null:
       kernel, bias = self._null
       null = (states[:, 0] @ kernel + bias)[:, 0]
-    return span_reader.Scores(np.where(is_inside, scores, none), null)
+    return interfaces.Scores(np.where(is_inside, scores, none), null)
 
 
 def _head(reader):

@@ -1,28 +1,15 @@
 """Scores spans of a block as answers: the head of ORQA."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Optional
+from typing import Optional
 
 import numpy as np
 import tensorflow as tf
 import tf_keras
 
+from realm_tf import interfaces
 from realm_tf.model import bert
 from realm_tf.model import exclusion
-
-
-class Scores(NamedTuple):
-  """Scores of the spans of each block.
-
-  Attributes:
-    spans: float32 [B, K, Lz, W]. Entry (s, w) scores the w + 1 wordpieces from
-      the block's wordpiece s, NO_SCORE if they leave the block or cut a word.
-    null: Score of the null span, that no block has the answer, float32 [B, K];
-      NO_SCORE without null spans.
-  """
-
-  spans: Any
-  null: Any
 
 
 class SpanReader(tf_keras.layers.Layer):
@@ -47,7 +34,7 @@ class SpanReader(tf_keras.layers.Layer):
     body_length: Lz, number of first wordpieces of the second segment to score;
       Lz and L may be unknown when the graph is built, as in a SavedModel.
 
-  A call returns `Scores`.
+  A call returns `interfaces.Scores`.
   """
 
   def __init__(
@@ -104,7 +91,9 @@ class SpanReader(tf_keras.layers.Layer):
     ]
     scores = tf.stack(scores, axis=-1)  # [B * K, Lz, W]
     shape = [-1, num_read, body_length, self.max_span_width]
-    return Scores(tf.reshape(scores, shape), tf.reshape(null, shape[:2]))
+    return interfaces.Scores(
+      tf.reshape(scores, shape), tf.reshape(null, shape[:2])
+    )
 
   def _borders(self, ids, places):
     """Returns where a word begins and where one ends, bool [B, Lz] each."""

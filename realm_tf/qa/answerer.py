@@ -4,7 +4,7 @@ Answers are cut from the block's text by character offsets: joined wordpieces
 would answer "u . s ." for "U.S.".
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
 import math
 from typing import Any, Optional, cast
@@ -13,12 +13,11 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.data import sampling
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.model import realm_model
 from realm_tf.model import seq2seq
-from realm_tf.model import span_reader
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answer_choice
 from realm_tf.qa import calibration as calibration_lib
@@ -27,13 +26,6 @@ from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
 
 _BOOK_BATCH = 64
-
-# (question_ids int32 [B, Lx], title_ids int32 [B, K, Lt], body_ids int32
-# [B, K, Lz], retrieval_scores float32 [B, K]) -> scores, retrieval scores
-# included.
-Reader = Callable[
-  [np.ndarray, np.ndarray, np.ndarray, np.ndarray], span_reader.Scores
-]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +39,8 @@ class Answerer:
 
   tokenizer: wordpiece.WordpieceTokenizer
   table: block_table.BlockTable
-  retriever: retriever_lib.Retriever
-  reader: Optional[Reader]
+  retriever: interfaces.Retriever
+  reader: Optional[interfaces.Reader]
   lengths: config_lib.LengthConfig
   finetuning: config_lib.FinetuningConfig
   calibration: Optional[calibration_lib.Calibration] = None
@@ -74,7 +66,7 @@ class Answerer:
     retrieved = self.retriever.retrieve(queries, self.num_compared)
     return self.read(queries, retrieved, top_k)
 
-  def queries(self, questions: Sequence[str]) -> retriever_lib.Queries:
+  def queries(self, questions: Sequence[str]) -> interfaces.Queries:
     """Tokenizes questions for retriever and reader."""
     ids = self.tokenizer.token_ids_batch(list(questions))
     return retriever_lib.of_texts(
@@ -83,8 +75,8 @@ class Answerer:
 
   def read(
     self,
-    queries: retriever_lib.Queries,
-    retrieved: searcher_lib.Neighbors,
+    queries: interfaces.Queries,
+    retrieved: interfaces.Neighbors,
     top_k: Optional[int] = None,
   ) -> list[answer_lib.Answer]:
     """Reads the first `num_read` of the retrieved blocks, [B, k].
@@ -98,10 +90,10 @@ class Answerer:
     size = self.finetuning.eval_batch_size
     for start in range(0, len(queries), size):
       rows = range(len(queries))[start : start + size]
-      found = searcher_lib.Neighbors(
+      found = interfaces.Neighbors(
         *(array[rows, : config_lib.NUM_COMPARED] for array in retrieved)
       )
-      read = searcher_lib.Neighbors(
+      read = interfaces.Neighbors(
         *(array[:, : self.num_read] for array in found)
       )
       batch = queries.take(rows)
@@ -111,7 +103,7 @@ class Answerer:
     return answers
 
   def _best_spans(
-    self, question_ids: np.ndarray, read: searcher_lib.Neighbors
+    self, question_ids: np.ndarray, read: interfaces.Neighbors
   ) -> answer_choice.Spans:
     """Returns the best spans of each read block, [B, K, S]."""
     # [CLS] question [SEP] body [SEP]: the packer cuts longer bodies.
@@ -122,7 +114,7 @@ class Answerer:
     )
     # -inf, the score of no block, would make NaN.
     found = np.where(np.isfinite(read.scores), read.scores, 0.0)
-    scores = cast(Reader, self.reader)(
+    scores = cast(interfaces.Reader, self.reader)(
       question_ids,
       title_ids,
       sampling.trim(body_ids, 1),
@@ -156,7 +148,7 @@ class Answerer:
   def _answers(
     self,
     questions: Sequence[str],
-    found: searcher_lib.Neighbors,
+    found: interfaces.Neighbors,
     spans: answer_choice.Spans,
     top_k: Optional[int],
   ) -> list[answer_lib.Answer]:
@@ -204,7 +196,7 @@ class Answerer:
   def _unread(
     self,
     questions: Sequence[str],
-    retrieved: searcher_lib.Neighbors,
+    retrieved: interfaces.Neighbors,
     top_k: Optional[int],
   ) -> list[answer_lib.Answer]:
     """Returns answers without text: their evidence is the best blocks."""
@@ -280,7 +272,7 @@ class ClosedBook:
     return answers
 
   def read(
-    self, queries: retriever_lib.Queries, retrieved: Any
+    self, queries: interfaces.Queries, retrieved: Any
   ) -> list[answer_lib.Answer]:
     """Answers queries; nothing was retrieved."""
     del retrieved

@@ -11,11 +11,11 @@ from typing import NamedTuple, Optional, TypeVar
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.config import names
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import block_table
 from realm_tf.index import model_files
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import storage
 from realm_tf.model import precision
 from realm_tf.model import realm_model
@@ -127,7 +127,7 @@ def answerers_of(
     calibration_of(loaded, choices._replace(sparse_weight=each), finetuning)
     for each in sparse_weights
   ]
-  retriever: retriever_lib.Retriever = retriever_lib.InBatches(
+  retriever: interfaces.Retriever = retriever_lib.InBatches(
     retrievers.open(choices.retriever, loaded.table, loaded),
     finetuning.eval_batch_size,
     filled=choices.retriever not in names.BY_WORDS,
@@ -194,9 +194,7 @@ def setting_of(
 
 
 def with_sparse(
-  answerer: answerer_lib.Answerer,
-  sparse: retriever_lib.Retriever,
-  weight: float,
+  answerer: answerer_lib.Answerer, sparse: interfaces.Retriever, weight: float
 ) -> answerer_lib.Answerer:
   """Adds `weight` times BM25's scores to the scores of the search."""
   hybrid = retriever_lib.Hybrid(answerer.retriever, sparse, weight=weight)
@@ -242,7 +240,7 @@ def require_reader(reader: Optional[_Reader], model_dir: str) -> _Reader:
 
 def over_model(
   model: realm_model.RealmModel,
-  search: searcher_lib.Searcher,
+  search: interfaces.Searcher,
   table: block_table.BlockTable,
   tokenizer: wordpiece.WordpieceTokenizer,
   config: config_lib.ExperimentConfig,
@@ -285,7 +283,7 @@ class Validator:
     table: block_table.BlockTable,
     tokenizer: wordpiece.WordpieceTokenizer,
     config: config_lib.ExperimentConfig,
-    retriever: Optional[retriever_lib.Retriever] = None,
+    retriever: Optional[interfaces.Retriever] = None,
   ):
     self._questions = questions
     self._setting = table, tokenizer, config

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.data import held_out
 from realm_tf.data import joining
@@ -236,7 +237,7 @@ def span_recall(
   table: block_table.BlockTable,
   tokenizer: wordpiece.WordpieceTokenizer,
   *,
-  retriever: retriever_lib.Retriever,
+  retriever: interfaces.Retriever,
   config: config_lib.ExperimentConfig,
   share: float,
   recall_at: Sequence[int],

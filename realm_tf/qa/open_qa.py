@@ -11,12 +11,12 @@ import numpy as np
 import tensorflow as tf
 import tqdm
 
+from realm_tf import interfaces
 from realm_tf.config import names
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import records
 from realm_tf.data import block_table
 from realm_tf.index import model_files
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.model import path_scorer
 from realm_tf.model import seq2seq
 from realm_tf.qa import answer as answer_lib
@@ -37,7 +37,7 @@ _PATH = (path_scorer.PREFIX,)
 
 # (queries, blocks of each query) -> answers.
 Reading = Callable[
-  [retriever_lib.Queries, searcher_lib.Neighbors], list[answer_lib.Answer]
+  [interfaces.Queries, interfaces.Neighbors], list[answer_lib.Answer]
 ]
 
 
@@ -54,8 +54,8 @@ class OpenQa:
   """
 
   matcher: answers_lib.AnswerMatcher
-  retriever: retriever_lib.Retriever
-  queries: Callable[[Sequence[str]], retriever_lib.Queries] = (
+  retriever: interfaces.Retriever
+  queries: Callable[[Sequence[str]], interfaces.Queries] = (
     retriever_lib.of_texts
   )
   read: Optional[Reading] = None
@@ -106,7 +106,7 @@ class OpenQa:
     num_retrieved: int,
     read: Optional[Reading],
   ) -> outcome_lib.Outcome:
-    found: list[searcher_lib.Neighbors] = []
+    found: list[interfaces.Neighbors] = []
     answers: list[answer_lib.Answer] = []
     seconds: list[float] = []
     with tqdm.tqdm(total=len(questions), unit='question') as progress:

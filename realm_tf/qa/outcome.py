@@ -4,18 +4,17 @@ An evaluator yields (metric, values in [0, 1]) of an outcome, a value for each
 question that the metric is about. `summary` makes means and intervals of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 import dataclasses
 import functools
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
+from realm_tf import interfaces
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.qa import answer as answer_lib
 from realm_tf.text import answers as answers_lib
-
-Values = Iterator[tuple[str, np.ndarray]]
 
 
 class Quality(NamedTuple):
@@ -113,7 +112,7 @@ class Outcome:
     return rows
 
 
-def of_reader(outcome: Outcome) -> Values:
+def of_reader(outcome: Outcome) -> interfaces.Values:
   """Yields the quality of answers.
 
   exact_match_one_block rates the answer from the first retrieved block alone,
@@ -135,7 +134,9 @@ def of_reader(outcome: Outcome) -> Values:
   yield 'reader_oracle', some
 
 
-def of_retriever(outcome: Outcome, recall_at: Sequence[int]) -> Values:
+def of_retriever(
+  outcome: Outcome, recall_at: Sequence[int]
+) -> interfaces.Values:
   """Yields recall@k, and reranked_recall@k in the reader's order of blocks.
 
   A block is right if it holds an answer. Without fine-tuning this is Table 2's
@@ -155,7 +156,9 @@ def of_retriever(outcome: Outcome, recall_at: Sequence[int]) -> Values:
   yield from recall('reranked_recall', reranked, recall_at)
 
 
-def of_gold_articles(outcome: Outcome, recall_at: Sequence[int]) -> Values:
+def of_gold_articles(
+  outcome: Outcome, recall_at: Sequence[int]
+) -> interfaces.Values:
   """Yields gold_recall@k of the questions with a `gold_id`.
 
   A block must be from the article that the question was written on, because an
@@ -166,7 +169,9 @@ def of_gold_articles(outcome: Outcome, recall_at: Sequence[int]) -> Values:
     yield from recall('gold_recall', outcome.is_gold[has_gold], recall_at)
 
 
-def recall(name: str, found: np.ndarray, recall_at: Sequence[int]) -> Values:
+def recall(
+  name: str, found: np.ndarray, recall_at: Sequence[int]
+) -> interfaces.Values:
   """Yields (NAME@k, whether any of the first k blocks is right, float [Q]).
 
   `found`, bool [Q, K], tells which blocks are right.

@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.corpus import beir
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import article_lookup
@@ -69,7 +70,7 @@ class Articles:
           f'Found {name!r}. Change it, or leave out --trec_run.'
         )
 
-  def __call__(self, outcome: outcome_lib.Outcome) -> outcome_lib.Values:
+  def __call__(self, outcome: outcome_lib.Outcome) -> interfaces.Values:
     ranked = rank_articles(outcome, self._table.article_ids)
     ranked_by_id = dict(zip(self._ids, ranked, strict=True))
     if self._trec_run:

@@ -6,13 +6,13 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.data import joining
 from realm_tf.index import embedding
 from realm_tf.model import exclusion
 from realm_tf.model import lean_encoder
 from realm_tf.model import precision
 from realm_tf.model import realm_model
-from realm_tf.model import span_reader
 
 # Wordpieces per batch: enough for efficient matmuls, few enough that the pairs
 # have about the same length.
@@ -22,7 +22,7 @@ _MOST_KEPT_BYTES = 1 << 28
 
 # (tokens of pairs int32 [n, L], Lz) -> scores of spans, float32 [n, Lz, W], and
 # of null spans, [n].
-Score = Callable[[dict[str, np.ndarray], int], span_reader.Scores]
+Score = Callable[[dict[str, np.ndarray], int], interfaces.Scores]
 
 
 def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
@@ -45,10 +45,10 @@ def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
 
   def score_pairs(
     tokens: dict[str, np.ndarray], body_length: int
-  ) -> span_reader.Scores:
+  ) -> interfaces.Scores:
     arrays = [tokens[name][:, None] for name in joining.NAMES]
     scores = score(*arrays, body_length)
-    return span_reader.Scores(*(each[:, 0].numpy() for each in scores))
+    return interfaces.Scores(*(each[:, 0].numpy() for each in scores))
 
   return score_pairs
 
@@ -77,12 +77,12 @@ class KeptScore:
 
   def __init__(self, score: Score):
     self._score = score
-    self._kept: dict[bytes, span_reader.Scores] = {}  # By wordpieces.
+    self._kept: dict[bytes, interfaces.Scores] = {}  # By wordpieces.
     self._num_bytes = 0
 
   def __call__(
     self, tokens: dict[str, np.ndarray], body_length: int
-  ) -> span_reader.Scores:
+  ) -> interfaces.Scores:
     lengths = tokens['input_mask'].sum(axis=1)
     ids = zip(tokens['input_word_ids'], lengths, strict=True)
     keys = [row[:length].tobytes() for row, length in ids]
@@ -96,7 +96,7 @@ class KeptScore:
       for row, length, spans, null in zip(
         new, num_body, *self._score(some, body_length), strict=True
       ):
-        kept = span_reader.Scores(spans[:length].copy(), null)
+        kept = interfaces.Scores(spans[:length].copy(), null)
         self._kept[keys[row]] = kept
         self._num_bytes += kept.spans.nbytes
     found = [self._kept[key] for key in keys]
@@ -104,7 +104,7 @@ class KeptScore:
     result = np.full(shape, exclusion.NO_SCORE, np.float32)
     for row, scores in enumerate(found):
       result[row, : len(scores.spans)] = scores.spans
-    return span_reader.Scores(result, np.array([each.null for each in found]))
+    return interfaces.Scores(result, np.array([each.null for each in found]))
 
 
 class PairReader:
@@ -143,7 +143,7 @@ class PairReader:
     title_ids: np.ndarray,
     body_ids: np.ndarray,
     retrieval_scores: np.ndarray,
-  ) -> span_reader.Scores:
+  ) -> interfaces.Scores:
     shape = *body_ids.shape, self._max_width  # B, K, Lz, W
     tokens = self._pack(question_ids, title_ids, body_ids)
     # The body's wordpieces: the second segment without its [SEP].
@@ -156,7 +156,7 @@ class PairReader:
       some = {name: ids[rows, :length] for name, ids in tokens.items()}
       longest = num_body[rows].max()
       spans[rows, :longest], null[rows] = self._score(some, longest)
-    return span_reader.Scores(
+    return interfaces.Scores(
       spans.reshape(shape) + retrieval_scores[:, :, None, None],
       null.reshape(shape[:2]) + retrieval_scores,
     )

@@ -9,10 +9,10 @@ import numpy as np
 import Stemmer
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.index import exact_search
 from realm_tf.index import searcher
-from realm_tf.retrieval import retriever
 
 _K1, _B = 0.9, 0.4  # Anserini's values, usual for paragraphs.
 logging.getLogger('bm25s').setLevel(logging.WARNING)  # It sets DEBUG.
@@ -38,12 +38,14 @@ class Bm25Retriever:
       )
     self._index.index(tokens, show_progress=False)
 
-  def retrieve(self, queries: retriever.Queries, k: int) -> searcher.Neighbors:
+  def retrieve(
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
     found = [searcher.nothing(0, min(k, self._num_blocks))]
     for words in self._tokenize(queries.texts, return_ids=False):
       scores = self._scores(words)[None]
       found.append(searcher.mark_missing(*exact_search.largest(scores, k)))
-    joined = searcher.Neighbors(*map(np.concatenate, zip(*found)))
+    joined = interfaces.Neighbors(*map(np.concatenate, zip(*found)))
     return searcher.fill(joined, k)
 
   def score(

@@ -19,13 +19,13 @@ from typing import Union
 import numpy as np
 import tensorflow as tf
 
+from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.data import link_graph
 from realm_tf.index import embedding_shards
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.model import path_scorer
 from realm_tf.retrieval import bm25
-from realm_tf.retrieval import retriever
 
 NUM_SEEDS = 10  # Best blocks; the links of their articles are followed.
 # Links followed per article and direction: thousands link to a country.
@@ -55,8 +55,8 @@ class LinkedBlocks:
     return cls(graph, table.article_rows)
 
   def expand(
-    self, seeds: searcher_lib.Neighbors, score: Score, k: int
-  ) -> searcher_lib.Neighbors:
+    self, seeds: interfaces.Neighbors, score: Score, k: int
+  ) -> interfaces.Neighbors:
     """Returns the `k` best of `seeds` and the blocks linked with them.
 
     A linked block's score is the mean of its own score and the score of the
@@ -127,13 +127,13 @@ class LinkedSearcher:
   def __init__(
     self,
     linked: LinkedBlocks,
-    searcher: searcher_lib.Searcher,
+    searcher: interfaces.Searcher,
     embeddings: _Embeddings,
   ):
     self._linked, self._searcher = linked, searcher
     self._embeddings = embeddings
 
-  def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
+  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     seeds = self._searcher.search(queries, max(k, NUM_SEEDS))
     return self._linked.expand(seeds, _score(queries, self._embeddings), k)
 
@@ -150,8 +150,8 @@ class LinkedBm25:
     return cls(LinkedBlocks.over_table(table), bm25.over_table(table))
 
   def retrieve(
-    self, queries: retriever.Queries, k: int
-  ) -> searcher_lib.Neighbors:
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
     seeds = self._sparse.retrieve(queries, max(k, NUM_SEEDS))
     return self._linked.expand(
       seeds, lambda *places: self._sparse.score(queries.texts, *places), k
@@ -191,7 +191,7 @@ class PathSearcher:
   def __init__(
     self,
     paths: Paths,
-    searcher: searcher_lib.Searcher,
+    searcher: interfaces.Searcher,
     scorer: path_scorer.PathScorer,
   ):
     self._paths, self._searcher = paths, searcher
@@ -204,7 +204,7 @@ class PathSearcher:
       ],
     )
 
-  def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
+  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     """Searches `queries`, float32 [Q, D]; scores are log p(z|x)."""
     seeds = self._searcher.search(queries, NUM_PATH_SEEDS).block_ids
     blocks, vectors = self._paths.of(queries, seeds)
@@ -250,7 +250,7 @@ def _best(
   scores: np.ndarray,
   *,
   shape: tuple[int, int],
-) -> searcher_lib.Neighbors:
+) -> interfaces.Neighbors:
   """Returns the best blocks of each row, without repeats.
 
   Args:

@@ -1,51 +1,31 @@
 """The interface of every search, its queries, and wrappers of searches."""
 
-from collections.abc import Callable, Sequence
-import dataclasses
-import functools
-from typing import Optional, Protocol
+from collections.abc import Sequence
+from typing import Optional
 
 import numpy as np
 
-from realm_tf.data import sampling
+from realm_tf import interfaces
 from realm_tf.index import searcher
 from realm_tf.text import wordpiece
 
-_MOST_KEPT = 200_000  # Queries; 20 blocks of each take about 150 MB.
+_MOST_KEPT = 200_000  # interfaces.Queries; 20 blocks of each take about 150 MB.
 
 
-@dataclasses.dataclass(frozen=True)
-class Queries:
-  """B texts. An index reads their `ids`, a search by words their `texts`."""
-
-  ids: np.ndarray  # Wordpieces, int32 [B, Lx], zeros after them.
-  read_texts: Callable[[], Sequence[str]]
-
-  @functools.cached_property
-  def texts(self) -> Sequence[str]:
-    return self.read_texts()
-
-  def __len__(self) -> int:
-    return len(self.ids)
-
-  def take(self, rows: Sequence[int] | np.ndarray) -> 'Queries':
-    """Returns the queries of `rows`, trimmed to the longest one."""
-    return Queries(
-      sampling.trim(self.ids[rows], 1),
-      lambda: [self.texts[row] for row in rows],
-    )
-
-
-def of_texts(texts: Sequence[str], ids: Optional[np.ndarray] = None) -> Queries:
+def of_texts(
+  texts: Sequence[str], ids: Optional[np.ndarray] = None
+) -> interfaces.Queries:
   """Returns questions; without `ids`, only a search by words works."""
   if ids is None:
     ids = np.zeros([len(texts), 1], np.int32)
-  return Queries(ids, lambda: texts)
+  return interfaces.Queries(ids, lambda: texts)
 
 
-def masked(ids: np.ndarray, tokenizer: wordpiece.WordpieceTokenizer) -> Queries:
+def masked(
+  ids: np.ndarray, tokenizer: wordpiece.WordpieceTokenizer
+) -> interfaces.Queries:
   """Returns masked sentences as queries; their texts lack the masked words."""
-  return Queries(
+  return interfaces.Queries(
     ids,
     lambda: [
       tokenizer.detokenize(row[row != tokenizer.mask_id]) for row in ids
@@ -53,20 +33,12 @@ def masked(ids: np.ndarray, tokenizer: wordpiece.WordpieceTokenizer) -> Queries:
   )
 
 
-class Retriever(Protocol):
-  """Finds blocks for queries."""
-
-  def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
-    """Returns the `k` best blocks or more, [B, >= k], best first.
-
-    Where there are fewer, block ids are -1 and scores -inf.
-    """
-
-
 class Nothing:
   """Finds no block."""
 
-  def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
+  def retrieve(
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
     return searcher.nothing(len(queries), k)
 
 
@@ -78,10 +50,14 @@ class InBatches:
       of two. Few sizes save compilations; a search by words needs none.
   """
 
-  def __init__(self, retriever: Retriever, size: int, *, filled: bool = True):
+  def __init__(
+    self, retriever: interfaces.Retriever, size: int, *, filled: bool = True
+  ):
     self._retriever, self._size, self._filled = retriever, size, filled
 
-  def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
+  def retrieve(
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
     found = [searcher.nothing(0, k)]
     for start in range(0, len(queries), self._size):
       number = min(self._size, len(queries) - start)
@@ -89,19 +65,21 @@ class InBatches:
       rows = np.arange(power if self._filled else number)
       rows = start + np.minimum(rows, number - 1)
       batch = self._retriever.retrieve(queries.take(rows), k)
-      found.append(searcher.Neighbors(*(array[:number] for array in batch)))
-    return searcher.Neighbors(*map(np.concatenate, zip(*found)))
+      found.append(interfaces.Neighbors(*(array[:number] for array in batch)))
+    return interfaces.Neighbors(*map(np.concatenate, zip(*found)))
 
 
 class Kept:
   """Keeps the blocks of each text, because training needs them every pass."""
 
-  def __init__(self, retriever: Retriever):
+  def __init__(self, retriever: interfaces.Retriever):
     self._retriever = retriever
     # (text, k) -> block ids and scores, [k] each.
     self._kept: dict[tuple[str, int], tuple[np.ndarray, ...]] = {}
 
-  def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
+  def retrieve(
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
     rows: dict[str, int] = {}
     for row, text in enumerate(queries.texts):
       rows.setdefault(text, row)
@@ -114,7 +92,7 @@ class Kept:
       for text, *arrays in zip(new, *found):
         self._kept[text, k] = tuple(arrays)
     kept = (self._kept[text, k] for text in queries.texts)
-    return searcher.Neighbors(*map(np.stack, zip(*kept)))
+    return interfaces.Neighbors(*map(np.stack, zip(*kept)))
 
 
 class Hybrid:
@@ -130,8 +108,8 @@ class Hybrid:
 
   def __init__(
     self,
-    dense: Retriever,
-    sparse: Retriever,
+    dense: interfaces.Retriever,
+    sparse: interfaces.Retriever,
     *,
     weight: float,
     depth: int = 500,
@@ -139,7 +117,9 @@ class Hybrid:
     self._dense, self._sparse = dense, sparse
     self._weight, self._depth = weight, depth
 
-  def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
+  def retrieve(
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
     depth = max(k, self._depth)
     dense, sparse = (
       each.retrieve(queries, depth) for each in (self._dense, self._sparse)
@@ -153,20 +133,22 @@ class Alternating:
   A block that both found comes twice; `candidates.select` drops the second.
   """
 
-  def __init__(self, one: Retriever, two: Retriever):
+  def __init__(self, one: interfaces.Retriever, two: interfaces.Retriever):
     self._both = one, two
 
-  def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
+  def retrieve(
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
     """Returns [B, 2k]."""
     found = [each.retrieve(queries, k) for each in self._both]
-    return searcher.Neighbors(
+    return interfaces.Neighbors(
       *(np.stack(x, axis=2).reshape([len(queries), -1]) for x in zip(*found))
     )
 
 
 def fuse(
-  one: searcher.Neighbors, two: searcher.Neighbors, weight: float, k: int
-) -> searcher.Neighbors:
+  one: interfaces.Neighbors, two: interfaces.Neighbors, weight: float, k: int
+) -> interfaces.Neighbors:
   """Returns the `k` best blocks by the score of `one` + `weight` * `two`.
 
   Every row must have a block.

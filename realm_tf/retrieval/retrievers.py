@@ -7,6 +7,7 @@ import numpy as np
 import tf_keras
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.config import names
 from realm_tf.data import block_table
 from realm_tf.index import embedding
@@ -18,7 +19,7 @@ from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever
 from realm_tf.retrieval import tfidf
 
-_Open = Callable[[block_table.BlockTable], retriever.Retriever]
+_Open = Callable[[block_table.BlockTable], interfaces.Retriever]
 _BY_WORDS: dict[str, _Open] = {
   'bm25': bm25.over_table,
   'tfidf': tfidf.over_table,
@@ -39,25 +40,25 @@ class RetrievalLayer(tf_keras.layers.Layer):
   def __init__(
     self,
     embed: Callable[[np.ndarray], np.ndarray],
-    searcher: searcher_lib.Searcher,
+    searcher: interfaces.Searcher,
   ):
     super().__init__()
     self._embed, self._search = embed, searcher.search
 
-  def call(self, query_ids: np.ndarray, k: int) -> searcher_lib.Neighbors:
+  def call(self, query_ids: np.ndarray, k: int) -> interfaces.Neighbors:
     """Returns the best blocks, [B, k], of wordpieces, int32 [B, Lx]."""
     queries = self._embed(np.asarray(query_ids))  # [B, D]
     return searcher_lib.fill(self._search(queries, k), k)
 
   def retrieve(
-    self, queries: retriever.Queries, k: int
-  ) -> searcher_lib.Neighbors:
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
     return self(queries.ids, k)
 
 
 def over_model(
   model: realm_model.RealmModel,
-  searcher: searcher_lib.Searcher,
+  searcher: interfaces.Searcher,
   query_tokens: int,
   special_ids: tuple[int, int],
   backend: str = 'tensorflow',
@@ -73,8 +74,7 @@ def over_model(
 
 
 def over_index(
-  opened: model_files.OpenModel,
-  searcher: Optional[searcher_lib.Searcher] = None,
+  opened: model_files.OpenModel, searcher: Optional[interfaces.Searcher] = None
 ) -> RetrievalLayer:
   """Returns a layer over a model's index, or over another `searcher`."""
   return over_model(
@@ -90,7 +90,7 @@ def open(
   kind: str,
   table: block_table.BlockTable,
   opened: Optional[model_files.OpenModel] = None,
-) -> retriever.Retriever:
+) -> interfaces.Retriever:
   """Opens the retriever that --retriever names.
 
   `names.MODEL` and `names.BY_LINKS` need a model with an index of the corpus.

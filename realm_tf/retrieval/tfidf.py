@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse
 
+from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.index import exact_search
 from realm_tf.index import searcher
-from realm_tf.retrieval import retriever
 
 _NUM_COLUMNS = 2**24
 _CHUNK = 64  # Questions per product, which has N scores for each.
@@ -46,15 +46,17 @@ class TfidfRetriever:
     self._idf = np.log(np.maximum(odds, 1)).astype(np.float32)
     self._columns = self._weighted(counts).T.tocsr()
 
-  def retrieve(self, queries: retriever.Queries, k: int) -> searcher.Neighbors:
+  def retrieve(
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
     """Returns the `k` best blocks that have any of a query's words."""
     found = [
       self._best(queries.texts[start : start + _CHUNK], k)
       for start in range(0, len(queries), _CHUNK)
     ]
-    return searcher.Neighbors(*map(np.concatenate, zip(*found, strict=True)))
+    return interfaces.Neighbors(*map(np.concatenate, zip(*found, strict=True)))
 
-  def _best(self, questions: Sequence[str], k: int) -> searcher.Neighbors:
+  def _best(self, questions: Sequence[str], k: int) -> interfaces.Neighbors:
     weights = self._weighted(self._hashing.transform(questions))
     scores = (weights @ self._columns).toarray()
     scores[scores == 0] = -np.inf

@@ -11,6 +11,7 @@ from typing import NamedTuple, Optional, cast
 
 import numpy as np
 
+from realm_tf import interfaces
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
@@ -300,7 +301,7 @@ class LiveSearch:
   on them are hidden.
   """
 
-  def __init__(self, index: searcher_lib.Searcher, num_blocks: int):
+  def __init__(self, index: interfaces.Searcher, num_blocks: int):
     self._index = index
     self._is_hidden = np.zeros([num_blocks], bool)
     self._ids = np.zeros([0], np.int64)
@@ -324,7 +325,7 @@ class LiveSearch:
     """Returns blocks of the index to their embeddings in the index."""
     self.remove(ids, is_hidden=False)
 
-  def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
+  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     """Returns the best `k` of all blocks, [B, k]."""
     ids, scores = self._search_index(queries, k)
     if len(self._ids):

@@ -8,6 +8,7 @@ from typing import Any, Optional
 import numpy as np
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answerer as answerer_lib
@@ -40,7 +41,7 @@ class Explorer:
   """
 
   answerer: answerer_lib.Answerer
-  open_dense: Callable[[], retriever_lib.Retriever]
+  open_dense: Callable[[], interfaces.Retriever]
   corpus: block_table.BlockTable
   own: str
   sparse_weight: float

@@ -5,6 +5,7 @@ import threading
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.config import names
 from realm_tf.data import block_table
 from realm_tf.index import model_files
@@ -140,7 +141,7 @@ def _by_embeddings(
   answerer: answerer_lib.Answerer,
   choices: loading.Choices,
   loaded: model_files.OpenModel,
-) -> retriever_lib.Retriever:
+) -> interfaces.Retriever:
   """Returns the search by embeddings alone."""
   if choices.retriever == names.MODEL and not choices.sparse_weight:
     return answerer.retriever

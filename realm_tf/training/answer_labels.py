@@ -11,6 +11,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import answer_spans
 from realm_tf.data import article_lookup
@@ -38,14 +39,14 @@ class Questions(NamedTuple):
   def texts(self, rows: Sequence[int] | np.ndarray) -> list[str]:
     return [self.given[row].question for row in rows]
 
-  def queries(self, rows: Optional[np.ndarray] = None) -> retriever.Queries:
+  def queries(self, rows: Optional[np.ndarray] = None) -> interfaces.Queries:
     """Returns the retriever's input for these rows, by default for all."""
     rows = np.arange(len(self.given)) if rows is None else rows
     return retriever.of_texts(self.texts(rows), self.ids[rows])
 
   def search_once(
-    self, search: retriever.Retriever, k: int
-  ) -> retriever.Retriever:
+    self, search: interfaces.Retriever, k: int
+  ) -> interfaces.Retriever:
     """Returns `search`, which does not learn, with `k` blocks of each kept."""
     kept = retriever.Kept(search)
     kept.retrieve(self.queries(), k)

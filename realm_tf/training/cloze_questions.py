@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import held_out
 from realm_tf.data import masking
@@ -28,7 +29,7 @@ _MOST_TOKENS, _LONGEST_SPAN = 512, 10  # Limits of `query_table`.
 def from_sentences(
   queries: query_table.QueryTable,
   inputs: job.Inputs,
-  search: retriever.Retriever,
+  search: interfaces.Retriever,
   num_others: int = 0,
 ) -> list[questions_lib.Question]:
   """Returns at most one question for each sentence, in random order.
@@ -73,7 +74,7 @@ def _ask(
   queries: query_table.QueryTable,
   rows: np.ndarray,
   inputs: job.Inputs,
-  search: retriever.Retriever,
+  search: interfaces.Retriever,
   rng: np.random.Generator,
 ) -> Iterator[questions_lib.Question]:
   tokenizer = inputs.tokenizer

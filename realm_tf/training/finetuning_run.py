@@ -10,6 +10,7 @@ from absl import logging
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import whole_blocks
 from realm_tf.index import index_builder
@@ -17,7 +18,6 @@ from realm_tf.index import model_files
 from realm_tf.index import storage
 from realm_tf.model import path_scorer
 from realm_tf.model import realm_model
-from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
 from realm_tf.run import layout
 from realm_tf.run import metrics_log
@@ -38,7 +38,7 @@ def run(
   questions: Sequence[questions_lib.Question],
   job: job_lib.Job,
   *,
-  retriever: Optional[retriever_lib.Retriever] = None,
+  retriever: Optional[interfaces.Retriever] = None,
   exact_match: Optional[ExactMatch] = None,
 ) -> None:
   """Fine-tunes and publishes the QA model, with an index.
@@ -89,7 +89,7 @@ def _batches(
   inputs: job_lib.Inputs,
   run_loop: loop.Loop,
   index: storage.Index,
-  retriever: Optional[retriever_lib.Retriever],
+  retriever: Optional[interfaces.Retriever],
 ) -> Iterator[dict[str, Any]]:
   """Yields batches found by `retriever`, or by the current query embedder."""
   return finetuning_trainer.batches(

@@ -24,9 +24,9 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.data import joining
 from realm_tf.data import sampling
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.model import exclusion
 from realm_tf.model import objectives
 from realm_tf.model import realm_model
@@ -40,7 +40,7 @@ _QUESTION_WIDTH, _BODY_WIDTH = 32, 64
 
 def batches(
   labels: answer_labels.AnswerLabels,
-  retriever: retriever_lib.Retriever,
+  retriever: interfaces.Retriever,
   embeddings: Optional[np.ndarray],
   *,
   experiment: config_lib.ExperimentConfig,
@@ -89,8 +89,8 @@ def batches(
 
 
 def _with_gold(
-  found: searcher_lib.Neighbors, gold: Sequence[np.ndarray]
-) -> searcher_lib.Neighbors:
+  found: interfaces.Neighbors, gold: Sequence[np.ndarray]
+) -> interfaces.Neighbors:
   """Replaces the last block by a gold block, in rows of `found` without one."""
   block_ids, scores = found.block_ids.copy(), found.scores.copy()
   for i, ids in enumerate(gold):
@@ -101,7 +101,7 @@ def _with_gold(
         scores[i, -1] = np.min(
           scores[i], where=np.isfinite(scores[i]), initial=0
         )
-  return searcher_lib.Neighbors(block_ids, scores)
+  return interfaces.Neighbors(block_ids, scores)
 
 
 def _labels(

@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.config import names
 from realm_tf.data import held_out
 from realm_tf.data import masking
@@ -74,7 +75,7 @@ class HeldOutQueries:
     index = storage.load(version_path, corpus)
     return retrievers.RetrievalLayer(self._embed, index.searcher)
 
-  def measure(self, retriever: retriever_lib.Retriever) -> dict[str, float]:
+  def measure(self, retriever: interfaces.Retriever) -> dict[str, float]:
     """Returns each metric's mean over the queries, by name."""
     size, number = self._inputs.config.pretraining.batch_size, self._number
     values = collections.defaultdict(list)
@@ -89,7 +90,7 @@ class HeldOutQueries:
     }
 
   def _measure(
-    self, batch: dict[str, np.ndarray], retriever: retriever_lib.Retriever
+    self, batch: dict[str, np.ndarray], retriever: interfaces.Retriever
   ) -> dict[str, np.ndarray]:
     """Returns each metric for the queries of a batch, [B]."""
     table, config = self._inputs.table, self._inputs.config
@@ -174,7 +175,7 @@ class HeldOutVersions:
     run_dir: str,
     *,
     until: int,
-    retriever: Optional[retriever_lib.Retriever] = None,
+    retriever: Optional[interfaces.Retriever] = None,
     metric: Optional[str] = None,
   ):
     self._queries, self._model, self._metric = queries, model, metric

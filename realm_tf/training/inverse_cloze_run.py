@@ -18,6 +18,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import block_table
 from realm_tf.data import cloze_sentences
@@ -42,7 +43,7 @@ def run(
   questions: Sequence[questions_lib.Question],
   job: job_lib.Job,
   *,
-  words: Optional[retriever_lib.Retriever] = None,
+  words: Optional[interfaces.Retriever] = None,
 ) -> None:
   """Trains and publishes both embedders, with the reader of `job.init_from`.
 
@@ -87,7 +88,7 @@ def run(
 def _batches_of(
   inputs: job_lib.Inputs,
   questions: Sequence[questions_lib.Question],
-  words: Optional[retriever_lib.Retriever],
+  words: Optional[interfaces.Retriever],
 ) -> Callable[..., Iterator[dict[str, np.ndarray]]]:
   """Returns a maker of batches, from sentences or from questions."""
   config = inputs.config
@@ -148,7 +149,7 @@ def sentence_batches(
 
 def find_pairs(
   labels: answer_labels.AnswerLabels,
-  retriever: Optional[retriever_lib.Retriever] = None,
+  retriever: Optional[interfaces.Retriever] = None,
   num_searched: int = config_lib.NUM_COMPARED,
 ) -> tuple[np.ndarray, np.ndarray]:
   """Returns numbers of P questions and their blocks' ids, int64 [P] each.

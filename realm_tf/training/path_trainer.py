@@ -19,17 +19,16 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import joining
 from realm_tf.data import sampling
 from realm_tf.data import whole_blocks
 from realm_tf.index import embedding
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.model import objectives
 from realm_tf.model import path_scorer
 from realm_tf.model import realm_model
 from realm_tf.retrieval import linked_blocks
-from realm_tf.retrieval import retriever
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_run
 from realm_tf.training import job as job_lib
@@ -52,9 +51,9 @@ _FINETUNING: dict[
 def batches(
   labels: answer_labels.AnswerLabels,
   embed: Callable[[np.ndarray], np.ndarray],
-  searcher: searcher_lib.Searcher,
+  searcher: interfaces.Searcher,
   *,
-  words: retriever.Retriever,
+  words: interfaces.Retriever,
   paths: linked_blocks.Paths,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
@@ -152,7 +151,7 @@ def run(
   job: job_lib.Job,
   *,
   linked: linked_blocks.LinkedBlocks,
-  words: retriever.Retriever,
+  words: interfaces.Retriever,
 ) -> None:
   """Trains Embed_input and the path scorer; publishes them, with an index.
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.data import cloze_sentences
 from realm_tf.data import held_out
@@ -33,7 +34,6 @@ from realm_tf.data import query_table
 from realm_tf.data import sampling
 from realm_tf.index import embedding
 from realm_tf.index import model_files
-from realm_tf.index import searcher
 from realm_tf.index import storage
 from realm_tf.model import realm_model
 from realm_tf.retrieval import candidates
@@ -55,7 +55,7 @@ _OWN, _CANDIDATES = 'own_block', 'candidate_ids'  # Fields of a batch.
 def batches(
   queries: query_table.QueryTable,
   table: block_table.BlockTable,
-  retriever: retriever_lib.Retriever,
+  retriever: interfaces.Retriever,
   *,
   tokenizer: wordpiece.WordpieceTokenizer,
   experiment: config_lib.ExperimentConfig,
@@ -283,8 +283,8 @@ class IndexSearch:
     self._swap.wait_for(lambda: self.step == self._wanted, wait)
 
   def retrieve(
-    self, queries: retriever_lib.Queries, k: int
-  ) -> searcher.Neighbors:
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
     self._shapes[queries.ids.shape] = k
     if self._pinned:
       self._seek(self._next_step)

@@ -9,6 +9,7 @@ from typing import Any, Optional
 import numpy as np
 import tensorflow as tf
 
+from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.data import null_block
 from realm_tf.data import query_table
@@ -37,8 +38,8 @@ def run(
   queries_dir: str,
   job: job_lib.Job,
   *,
-  retriever: Optional[retriever_lib.Retriever] = None,
-  words: Optional[retriever_lib.Retriever] = None,
+  retriever: Optional[interfaces.Retriever] = None,
+  words: Optional[interfaces.Retriever] = None,
   keep_best: Optional[str] = None,
 ) -> None:
   """Pre-trains and publishes parameters for the refresher.
@@ -87,8 +88,8 @@ def _batches(
   inputs: job_lib.Inputs,
   job: job_lib.Job,
   share: sampling.Share,
-  retriever: Optional[retriever_lib.Retriever],
-  words: Optional[retriever_lib.Retriever],
+  retriever: Optional[interfaces.Retriever],
+  words: Optional[interfaces.Retriever],
 ) -> Iterator[dict[str, Any]]:
   """Yields batches found by `retriever`, or by the refresher's indexes."""
   index_step = None

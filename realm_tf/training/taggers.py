@@ -17,6 +17,7 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf import input_files
+from realm_tf import interfaces
 from realm_tf.corpus import conll
 from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import salient_spans
@@ -46,7 +47,7 @@ def make(
   spec: str,
   num_workers: int = 1,
   find_terms: Callable[[], terms_lib.Terms] = lambda: terms_lib.find([]),
-) -> salient_spans.Tagger:
+) -> interfaces.Tagger:
   """Returns the tagger of e.g. 'rules', 'bert:DIR', 'terms' or 'rules+terms'.
 
   Args:
@@ -134,7 +135,7 @@ def decode(
 
 
 class BertTagger:
-  """Finds entities and, as a `salient_spans.Tagger`, dates.
+  """Finds entities and, as a `interfaces.Tagger`, dates.
 
   Words beyond `max_tokens`, the maximum sequence length, are in no entity.
   """

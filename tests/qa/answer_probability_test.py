@@ -5,8 +5,8 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.model import exclusion
-from realm_tf.model import span_reader
 from realm_tf.qa import answerer as answerer_lib
 from realm_tf.qa import calibration
 from tests import fakes
@@ -28,7 +28,7 @@ class AnswerProbabilityTest(parameterized.TestCase):
     weights = [_WEIGHTS.get(word, 0) for word in self.tokenizer.vocabulary]
     with np.errstate(divide='ignore'):
       scores = np.maximum(np.log(weights), exclusion.NO_SCORE)[body_ids]
-    return span_reader.Scores(
+    return interfaces.Scores(
       (scores + retrieval_scores[:, :, None])[..., None],
       self.null + retrieval_scores,
     )

@@ -3,7 +3,7 @@
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.index import searcher as searcher_lib
+from realm_tf import interfaces
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
 from tests import fakes
@@ -12,9 +12,7 @@ _NONE = -np.inf
 
 
 def _found(ids, scores):
-  return searcher_lib.Neighbors(
-    np.array(ids, np.int32), np.array(scores, float)
-  )
+  return interfaces.Neighbors(np.array(ids, np.int32), np.array(scores, float))
 
 
 class HybridTest(absltest.TestCase):

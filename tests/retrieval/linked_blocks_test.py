@@ -5,9 +5,9 @@ from unittest import mock
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf import interfaces
 from realm_tf.data import link_graph
 from realm_tf.index import exact_search
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever as retriever_lib
@@ -31,7 +31,7 @@ def _expand(block_ids, k):
   scores = np.where(
     ids >= 0, np.take_along_axis(_SCORES[: len(ids)], ids, 1), -np.inf
   )
-  seeds = searcher_lib.Neighbors(ids, scores.astype(np.float32))
+  seeds = interfaces.Neighbors(ids, scores.astype(np.float32))
   return _linked().expand(seeds, lambda rows, blocks: _SCORES[rows, blocks], k)
 
 

@@ -5,7 +5,7 @@ from unittest import mock
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.index import searcher as searcher_lib
+from realm_tf import interfaces
 from realm_tf.retrieval import retriever
 from tests import fakes
 
@@ -21,7 +21,7 @@ class _Lengths:
   def retrieve(self, queries, k):
     self.calls.append((list(queries.texts), k))
     ids = np.array([[len(text)] * k for text in queries.texts], np.int32)
-    return searcher_lib.Neighbors(ids, ids / 2)
+    return interfaces.Neighbors(ids, ids / 2)
 
 
 class QueriesTest(absltest.TestCase):

@@ -6,8 +6,8 @@ from unittest import mock
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf import interfaces
 from realm_tf.index import exact_search
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.qa import loading
 from realm_tf.retrieval import retrievers
 from realm_tf.serving import changes
@@ -137,7 +137,7 @@ class LiveSearchTest(absltest.TestCase):
   def test_a_change_copies_no_array_of_the_length_of_the_corpus(self):
     ones = np.ones([2, 4], np.float32)
     index = mock.Mock()
-    index.search.return_value = searcher_lib.Neighbors(
+    index.search.return_value = interfaces.Neighbors(
       np.array([[7, 8]]), ones[:1, :2]
     )
     search = edited_corpus.LiveSearch(index, 10**6)

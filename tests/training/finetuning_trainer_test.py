@@ -8,10 +8,10 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 
+from realm_tf import interfaces
 from realm_tf.data import joining
 from realm_tf.model import exclusion
 from realm_tf.model import realm_model
-from realm_tf.model import span_reader
 from realm_tf.training import finetuning_trainer
 from tests import tiny
 from tests.training import exact_twin
@@ -39,7 +39,7 @@ class _FakeModel:
   @property
   def span_reader(self):
     def read(joint, body_length, training):
-      return span_reader.Scores(self.spans[None], self.null[None])
+      return interfaces.Scores(self.spans[None], self.null[None])
 
     return _Callable(read, [self.spans, self.null])
 

@@ -10,12 +10,12 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.data import sampling
 from realm_tf.index import embedding
 from realm_tf.index import index_builder
 from realm_tf.index import storage
 from realm_tf.model import realm_model
-from realm_tf.retrieval import retriever
 from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.training import job
@@ -40,7 +40,7 @@ def _submit(function, *arguments):
 
 
 def _find(search, k=_K):
-  return search.retrieve(retriever.Queries(_QUERIES, list), k).block_ids
+  return search.retrieve(interfaces.Queries(_QUERIES, list), k).block_ids
 
 
 class IndexSearchTest(absltest.TestCase):
@@ -144,7 +144,7 @@ class IndexSearchTest(absltest.TestCase):
       self.table, config, small.SPECIAL_IDS, small.TOKENIZER.mask_id, model
     ).build(0, layout.index_root(self.run_dir))
     search = self._index_search(config=config)
-    found = search.retrieve(retriever.Queries(_QUERIES, list), _K)
+    found = search.retrieve(interfaces.Queries(_QUERIES, list), _K)
     _, scores = self._exact_scores(model)
     expected = -np.sort(-scores, axis=1)[:, :_K]
     np.testing.assert_allclose(found.scores, expected, rtol=0.02)
