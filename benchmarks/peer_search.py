@@ -78,30 +78,29 @@ def _build_fast_scan(blocks, num_threads):
   ]
 
 
-def _build_hnsw(blocks, num_threads):
-  import hnswlib
+def _build_lorann(blocks, num_threads):
+  import lorann
 
-  index = hnswlib.Index('ip', blocks.shape[1])
-  index.init_index(len(blocks), M=16, ef_construction=100, random_seed=0)
-  index.set_num_threads(num_threads)
-  index.add_items(blocks)
+  index = lorann.LorannIndex(
+    blocks, n_clusters=round(len(blocks) ** 0.5), global_dim=None
+  )
+  index.build(n_threads=num_threads)
 
-  def search(ef):
-    def run(queries, k):
-      index.set_ef(ef)
-      return index.knn_query(queries, k)[0].astype(np.int64)
-
-    return run
+  def search(clusters, rescored):
+    return lambda queries, k: index.search(
+      queries, k, clusters, rescored, n_threads=num_threads
+    )
 
   return [
-    [search(ef) for ef in (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512)]
+    [search(clusters, rescored) for clusters in (2, 4, 8, 12, 16, 24, 32, 64)]
+    for rescored in (16, 32, 64, 100, 200, 400, 800)
   ]
 
 
 _BUILDERS = {
   'faiss_flat': _build_flat,
   'faiss_fast_scan': _build_fast_scan,
-  'hnswlib': _build_hnsw,
+  'lorann': _build_lorann,
 }
 
 

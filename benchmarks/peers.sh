@@ -12,8 +12,8 @@ peers=${REALM_PEERS:-$PWD/.peers}
 [ -x "$peers/bin/python" ] || "$PYTHON" -m venv "$peers"
 "$peers/bin/python" -c 'import numpy, tokenizers' 2>/dev/null ||
   "$peers/bin/python" -m pip install -q 'numpy>=2,<3' 'tokenizers==0.22.*'
-"$peers/bin/python" -c 'import faiss, hnswlib' 2>/dev/null ||
-  "$peers/bin/python" -m pip install -q 'faiss-cpu==1.15.1' 'hnswlib==0.8.0'
+"$peers/bin/python" -c 'import faiss, lorann' 2>/dev/null ||
+  "$peers/bin/python" -m pip install -q 'faiss-cpu==1.15.1' 'lorann==1.0.1'
 # torch alone is 0.8 GB; the wheels of its own index leave CUDA's 3 GB out.
 "$peers/bin/python" -c 'import importlib.util as u, sys
 sys.exit(not (u.find_spec("torch") and u.find_spec("transformers")))' || {

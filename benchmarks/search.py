@@ -44,7 +44,7 @@ _OURS = ('brute_force', 'device', 'scann')
 _NUM_QUERIES = 1024
 _NUM_THREADS = 2
 _SECS = 2.0  # Of a turn.
-_APPROXIMATE = ('faiss_fast_scan', 'hnswlib')
+_APPROXIMATE = ('faiss_fast_scan', 'lorann')
 
 
 class _Ours:
