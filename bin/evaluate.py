@@ -102,7 +102,7 @@ def _measure_sentences(system, table, answerers, recall_at):
   config = config_flags.config()
   if flags.FLAGS.retriever not in names.BY_WORDS:
     config = dataclasses.replace(config, lengths=answerers[0].lengths)
-  return masked_sentences.measure_directory(
+  return masked_sentences.span_recall(
     _QUERIES_DIR.value,
     table,
     corpus_flags.tokenizer(),

@@ -12,7 +12,7 @@ ALL = {
   'calibrate': ('model_dir corpus_dir questions', ''),
   'evaluate': (
     'model_dir corpus_dir questions output_dir',
-    'questions queries_dir compare qrels',
+    'questions queries_dir qrels',
   ),
   'export': (
     'model_dir format=hugging_face output_dir',

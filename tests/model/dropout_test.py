@@ -45,7 +45,7 @@ class DropoutTest(tf.test.TestCase):
     with precision.planned_for_tpu():
       compiled = tf.function(dropout.drop, jit_compile=True)
       self.assertAllClose(compiled(values, 0.3, _SEED), expected)
-      made = compiled.experimental_get_compiler_ir(values, 0.3, _SEED)
+      made = compiled.experimental_get_compiler_ir(values, 0.3, _SEED, None)
     # As a constant, the positions alone would take 4 * 700 * 33 bytes.
     self.assertLess(len(made(stage='hlo_serialized')), 90_000)
 

@@ -8,7 +8,7 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.index import model_directory
+from realm_tf.index import model_files
 from realm_tf.model import weights
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import open_qa
@@ -297,7 +297,7 @@ class RecallTest(absltest.TestCase):
 def _model(directory, corpus_dir, **sizes):
   """Writes a model directory; `sizes` are name -> number of weights."""
   vocab_file = layout.vocab_file(corpus_dir)
-  model_directory.create(directory, tiny.config(), vocab_file)
+  model_files.create(directory, tiny.config(), vocab_file)
   arrays = {
     name.replace('__', '/'): np.zeros(size, np.float32)
     for name, size in sizes.items()

@@ -7,6 +7,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import msgspec
 import numpy as np
 import tensorflow as tf
 
@@ -280,7 +281,7 @@ class CandidateReportTest(tf.test.TestCase, parameterized.TestCase):
     example = self._example(_trainer([-1, 1, -1]))
     self.assertEqual((example.step, example.query), (7, 'a b'))
     self.assertEqual(example.pieces(), [('a ', False), ('b', True)])
-    best, null = example.candidates
+    best, null = map(msgspec.structs.astuple, example.candidates)
     self.assertEqual(best[:3], (1, 'C', 'c |\nd.'))
     self.assertEqual(null[:3], (None, '', ''))
     # log 0.8 - log 0.1 = log 8; the null block's own utility is 0.
