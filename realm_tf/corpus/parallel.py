@@ -12,6 +12,7 @@ import itertools
 import multiprocessing
 from multiprocessing import connection
 import queue
+import threading
 import traceback
 from typing import Any, NamedTuple, Optional, TypeVar
 
@@ -135,16 +136,22 @@ class _Worker:
     self._context, self._target, self._limit = context, target, limit
     self._process: Any = None
     self._pipe: Any = None
+    self._starting = threading.Lock()  # A process can be killed once it runs.
+    self._is_stopped = False
 
   def run(self, item: Any) -> Any:
     """Returns the result of an item, or the one that the limit has instead."""
     try:
       if not self._process:
-        self._pipe, other = self._context.Pipe()
-        self._process = self._context.Process(
-          target=_serve, args=(other, *self._target), daemon=True
-        )
-        self._process.start()
+        with self._starting:
+          if self._is_stopped:
+            raise EOFError
+          self._pipe, other = self._context.Pipe()
+          process = self._context.Process(
+            target=_serve, args=(other, *self._target), daemon=True
+          )
+          process.start()
+          self._process = process
         other.close()
         self._pipe.recv()  # Its modules are loaded.
       self._pipe.send(item)
@@ -152,7 +159,8 @@ class _Worker:
         raise TimeoutError
       result, error, trace = self._pipe.recv()
     except (EOFError, OSError) as failure:
-      self.stop()
+      if self._process:
+        self._process.kill()
       self._process = None
       if not self._limit:
         raise errors.UserError(
@@ -168,7 +176,9 @@ class _Worker:
 
   def stop(self) -> None:
     """Kills the process; a thread that waits for it gets an EOFError."""
-    process = self._process
+    with self._starting:
+      self._is_stopped = True
+      process = self._process
     if process:
       process.kill()
 
