@@ -36,7 +36,7 @@ def find(
   for answer in answers:
     blocks, starts = _occurrences(body_ids, answer, is_inner)
     has_answer[blocks] = True
-    if len(answer) <= max_width:
+    if 0 < len(answer) <= max_width:
       is_answer[blocks, starts, len(answer) - 1] = True
   return has_answer, is_answer
 

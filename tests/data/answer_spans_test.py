@@ -45,6 +45,8 @@ class FindTest(parameterized.TestCase):
   def test_impossible_answers_mark_nothing(self, answer):
     has_answer, is_answer = _find([[7, 8, 9]], [answer], 4)
     self.assertFalse(has_answer.any() or is_answer.any())
+    bodies, answers = np.array([[7, 8, 9]]), [np.array(answer, np.int32)]
+    self.assertFalse(answer_spans.contain(bodies, answers).any())
 
   def test_agrees_with_a_slow_loop(self):
     rng = np.random.default_rng(0)
