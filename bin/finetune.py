@@ -19,8 +19,6 @@ from . import model_flags
 from . import question_flags
 from . import training_flags
 
-from absl import flags
-
 from realm_tf.config import names
 from realm_tf.data import query_table
 from realm_tf.qa import loading
@@ -29,19 +27,12 @@ from realm_tf.retrieval import retrievers
 from realm_tf.training import cloze_questions
 from realm_tf.training import finetuning_run
 
-_RETRIEVER = flags.DEFINE_enum(
-  'retriever',
-  names.MODEL,
-  [names.MODEL, *names.BY_LINKS, *names.BY_WORDS],
-  'Search; graph and path follow links.',
-)
+_RETRIEVER = corpus_flags.define_retriever()
 _DEV_QUESTIONS = launcher.existing_path(
   'dev_questions', 'Questions for choosing the best parameters.'
 )
 _NUM_JUDGED = 1000  # Most questions of --dev_questions that are answered.
-_READER_INIT_FROM = launcher.existing_path(
-  'reader_init_from', 'Model directory of the reader; default: --init_from.'
-)
+_READER_INIT_FROM = model_flags.define_reader_init_from()
 _QUERIES_DIR = launcher.existing_path(
   'queries_dir',
   'Output of bin.make_queries, in place of --questions, or next to it.',

@@ -7,11 +7,20 @@ from . import corpus_flags
 from . import launcher
 from . import training_flags
 
+from absl import flags
+
 from realm_tf.training import job as job_lib
 
 _RUN_DIR = launcher.new_path(
   'run_dir', 'New model directory; bin.refresh_index works in it, too.'
 )
+
+
+def define_reader_init_from() -> flags.FlagHolder:
+  """Defines --reader_init_from, for trainers that can join two models."""
+  return launcher.existing_path(
+    'reader_init_from', 'Model directory of the reader; default: --init_from.'
+  )
 
 
 def begin(reader_dir: str | None = None) -> tuple[job_lib.Job, job_lib.Inputs]:

@@ -21,9 +21,7 @@ _QUERIES_DIR = launcher.existing_path(
 _KEEP_BEST = flags.DEFINE_enum(
   'keep_best', None, names.HELD_OUT_METRICS, 'Metric that chooses RUN_DIR/best.'
 )
-_READER_INIT_FROM = launcher.existing_path(
-  'reader_init_from', 'Model directory of the reader; default: --init_from.'
-)
+_READER_INIT_FROM = model_flags.define_reader_init_from()
 
 
 def _retrievers(inputs):

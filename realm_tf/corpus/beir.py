@@ -93,7 +93,7 @@ def read_qrels(path: str) -> Qrels:
     before = qrels.setdefault(query, {}).setdefault(document, grade)
     if before != grade:
       raise errors.UserError(
-        f'{path}:{number} must agree with the lines before, which judge '
+        f'{found[0]}:{number} must agree with the lines before, which judge '
         f'article {document!r:.40} of query {query!r:.40} as {before}. Found '
         f'{grade}. Remove one.'
       )

@@ -9,7 +9,6 @@ import re
 from typing import Any, Optional
 
 from realm_tf import errors
-from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.corpus import files
 
@@ -128,7 +127,7 @@ def _saved_files(item: str) -> list[str]:
       f'{path} must be a file that `save_to_disk` of the datasets library '
       f'wrote. Found no file. {advice}'
     )
-  state = json_text.parse_object(input_files.read(path), path, advice)
+  state = json_text.read_object(path, advice)
   try:
     return [os.path.join(folder, f['filename']) for f in state['_data_files']]
   except (KeyError, TypeError) as error:

@@ -230,19 +230,19 @@ def costs(
   their index is never on disk.
   """
   searches = retriever in (names.MODEL, *names.BY_LINKS)
-  used: list[tuple[str, tuple[str, ...]]] = []  # Directory, prefixes.
+  used: dict[str, tuple[str, ...]] = {}  # Directory -> prefixes.
   num_bytes = 0
   if model_dir:
     reads = seq2seq.PREFIXES if retriever == names.NOTHING else _READER
-    used.append((reader_dir or model_dir, reads))
+    used[reader_dir or model_dir] = reads
   if model_dir and searches:
     path = _PATH if retriever == names.PATH else ()
-    used.append((model_dir, _QUERY_TOWER + path))
+    used[model_dir] = used.get(model_dir, ()) + _QUERY_TOWER + path
     newest = model_files.open_model(model_dir).newest_index
     num_bytes += _num_bytes(index_dir or (newest.path if newest else ''))
   arrays = [
     array
-    for directory, prefixes in used
+    for directory, prefixes in used.items()
     for name, array in model_files.open_model(directory).read_params().items()
     if name.startswith(prefixes)
   ]

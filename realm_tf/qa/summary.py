@@ -15,7 +15,6 @@ from scipy import stats
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import records
@@ -204,9 +203,7 @@ def systems(
         f'Every system must have an evaluation. Found no {path}. Run the launch'
         ' script again: it resumes.'
       )
-    metrics = json_text.parse_object(
-      input_files.read(path), path, 'Evaluate again.'
-    )
+    metrics = json_text.read_object(path, 'Evaluate again.')
     cells = {kind: metrics[kind] for kind in _QUALITY if kind in metrics}
     kind = next((kind for kind in _INTERVALS if kind in metrics), None)
     if kind:

@@ -31,8 +31,7 @@ def select(
   """
   neighbor_ids = np.asarray(neighbor_ids)
   usable = (neighbor_ids >= 0) & (neighbor_ids != np.asarray(own_ids)[:, None])
-  same = neighbor_ids[:, :, None] == neighbor_ids[:, None, :]  # [B, N, N]
-  usable &= ~np.tril(same, -1).any(axis=2)  # No id repeats one to its left.
+  usable &= ~_repeats(neighbor_ids)
   # A stable sort moves usable hits to the front and keeps their order.
   order = np.argsort(~usable, axis=1, kind='stable')[:, : num_candidates - 1]
   ids = np.where(
@@ -100,3 +99,14 @@ def find_spans(
   _, bodies = table.gather(found, 1, block_tokens)
   has_span = have_span(bodies, batch['gold_ids'], batch['masked_positions'])
   return found, has_span
+
+
+def _repeats(ids: np.ndarray) -> np.ndarray:
+  """Returns whether an id repeats one to its left, bool [B, N]."""
+  order = np.argsort(ids, axis=1, kind='stable')
+  ordered = np.take_along_axis(ids, order, axis=1)
+  repeated = np.zeros(ids.shape, bool)
+  repeated[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+  result = np.zeros(ids.shape, bool)
+  np.put_along_axis(result, order, repeated, axis=1)
+  return result

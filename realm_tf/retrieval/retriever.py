@@ -1,4 +1,4 @@
-"""The interface of every search, its queries, and wrappers of searches."""
+"""Makes queries, and wraps searches: in batches, kept, summed, alternating."""
 
 from collections.abc import Sequence
 from typing import Optional
@@ -9,7 +9,7 @@ from realm_tf import interfaces
 from realm_tf.index import searcher
 from realm_tf.text import wordpiece
 
-_MOST_KEPT = 200_000  # interfaces.Queries; 20 blocks of each take about 150 MB.
+_MOST_KEPT = 200_000  # Queries; 20 blocks of each take about 150 MB.
 
 
 def of_texts(

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.run import examples as examples_lib
 from realm_tf.run import layout
@@ -96,9 +95,8 @@ def evaluations(
     sets = metrics.pop('sets', {})
     path = os.path.join(folder, _RISK_FILE)
     if tf.io.gfile.exists(path):
-      for i, line in enumerate(input_files.read(path).splitlines(), 1):
-        row = json_text.parse_object(line, f'{path}:{i}', _EVALUATE)
-        json_text.check(row, _RISK, f'{path}:{i}', _EVALUATE)
+      for where, row in json_text.read_lines(path, _EVALUATE):
+        json_text.check(row, _RISK, where, _EVALUATE)
         risk.append((row['coverage'], row['risk']))
     name = f'{name}: all questions' if sets else name
     found.append(Evaluation(name.replace('_', ' '), metrics, sets, risk))

@@ -135,7 +135,7 @@ def decode(
 
 
 class BertTagger:
-  """Finds entities and, as a `interfaces.Tagger`, dates.
+  """Finds entities and, as an `interfaces.Tagger`, dates.
 
   Words beyond `max_tokens`, the maximum sequence length, are in no entity.
   """
