@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import corpus_flags
 from . import launcher
 
 from absl import flags
@@ -61,7 +60,12 @@ def define_search(*others: str, may_lack_model: bool = False) -> None:
     may_lack_model: Defines the flags of bin.evaluate: several weights, and no
       model for a search by words.
   """
-  corpus_flags.define_retriever(*others)
+  flags.DEFINE_enum(
+    'retriever',
+    names.MODEL,
+    [names.MODEL, *names.BY_LINKS, *names.BY_WORDS, *others],
+    'Search; graph and path follow links.',
+  )
   define = flags.DEFINE_multi_float if may_lack_model else flags.DEFINE_float
   define(
     'sparse_weight',

@@ -19,6 +19,8 @@ from . import model_flags
 from . import question_flags
 from . import training_flags
 
+from absl import flags
+
 from realm_tf.config import names
 from realm_tf.data import query_table
 from realm_tf.qa import loading
@@ -27,7 +29,12 @@ from realm_tf.retrieval import retrievers
 from realm_tf.training import cloze_questions
 from realm_tf.training import finetuning_run
 
-_RETRIEVER = corpus_flags.define_retriever()
+_RETRIEVER = flags.DEFINE_enum(
+  'retriever',
+  names.MODEL,
+  [names.MODEL, *names.BY_LINKS, *names.BY_WORDS],
+  'Search; graph and path follow links.',
+)
 _DEV_QUESTIONS = launcher.existing_path(
   'dev_questions', 'Questions for choosing the best parameters.'
 )
