@@ -167,8 +167,10 @@ class FinetuningConfig(JobConfig):
       their gold blocks, if known (`gold_id`), for less padding. 1 sorts none.
     num_searched: Blocks of the early-update loss (the release: 5000).
     num_read: K, blocks that are read.
-    objective: 'marginal', over all occurrences of an answer (Section 3.2), or
-      'hard_em', the likeliest span and block only (Min et al. 2019).
+    objective: 'marginal', over all occurrences of an answer (Section 3.2);
+      'hard_em', the likeliest span and block only (Min et al. 2019); or
+      'per_block', in each block alone, whose null span is right where it lacks
+      the answer (SQuAD 2.0): retrieval does not learn.
     supervision: 'answer': all blocks with an answer's text are right. 'gold':
       if a question names its article (`gold_id`), only its blocks with the
       answer are right. A right block is then always read, found or not. Other
@@ -205,7 +207,7 @@ class FinetuningConfig(JobConfig):
   bucket_batches: int = fields.positive(1)
   num_searched: int = 5000
   num_read: int = fields.positive(5)
-  objective: str = fields.one_of('marginal', 'hard_em')
+  objective: str = fields.one_of('marginal', 'hard_em', 'per_block')
   supervision: str = fields.one_of('gold', 'answer')
   read_titles: bool = False
   read_answer_block: bool = True
@@ -227,6 +229,11 @@ class FinetuningConfig(JobConfig):
       '`refresh_every_steps` must be 0 with `freeze_block_tower`: the index '
       'changes only with Embed_doc.',
       refresh_every_steps=self.refresh_every_steps,
+    )
+    fields.check(
+      self.objective != 'per_block' or self.null_spans,
+      "`null_spans` must be true with the objective 'per_block'.",
+      null_spans=self.null_spans,
     )
     fields.check(
       self.num_read <= self.num_searched,

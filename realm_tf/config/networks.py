@@ -118,7 +118,11 @@ class ModelConfig(fields.Config):
   Attributes:
     embedder_bert: Encoder under the embedders.
     reader_bert: Encoder of the knowledge-augmented encoder and span reader.
-    span_hidden_size: Half the width of the span reader's projection (ORQA).
+    span_head: 'mlp' is the span reader of REALM and ORQA; 'linear' adds a start
+      and an end logit, as BERT's readers of SQuAD 1.1 do. 'linear_null' also has
+      a null span, [CLS]'s two logits, as readers of SQuAD 2.0 have: it gives
+      log p(y|z,x), normalized for each block.
+    span_hidden_size: Half the width of the 'mlp' head's projection (ORQA).
     max_span_width: Longest answer, in wordpieces (ORQA).
     seq2seq: Encoder-decoder that answers closed book.
     train_dtype: Dtype of the encoders' matmuls in training. 'auto' is bfloat16
@@ -131,6 +135,7 @@ class ModelConfig(fields.Config):
   embedder_bert: BertConfig = BertConfig()
   reader_bert: BertConfig = BertConfig()
   embedder: EmbedderConfig = EmbedderConfig()
+  span_head: str = fields.one_of('mlp', 'linear', 'linear_null')
   span_hidden_size: int = fields.positive(256)
   max_span_width: int = fields.positive(10)
   seq2seq: Seq2SeqConfig = Seq2SeqConfig()

@@ -115,6 +115,36 @@ def with_null_spans(
   )
 
 
+def per_block_log_likelihood(
+  span_scores: tf.Tensor,
+  null_scores: tf.Tensor,
+  is_answer: tf.Tensor,
+  is_compared: tf.Tensor,
+) -> tf.Tensor:
+  """Returns the mean of log p(y_z|z,x) over the blocks z, float32 [B].
+
+  y_z are the answer's spans in z, or z's null span without any: each block is
+  a paragraph of SQuAD 2.0 (Devlin et al. 2019, Section 4.3). Retrieval has no
+  part in it.
+
+  Args:
+    span_scores: float32 [B, K, S].
+    null_scores: float32 [B, K].
+    is_answer: bool [B, K, S].
+    is_compared: Blocks with a known label, bool [B, K].
+  """
+  scores = tf.concat([span_scores, null_scores[..., None]], axis=-1)
+  lacks = ~tf.reduce_any(is_answer, axis=-1, keepdims=True)
+  positive = tf.concat([is_answer, lacks], axis=-1)
+  width = tf.shape(scores)[-1]
+  found = positive_log_likelihood(
+    tf.reshape(scores, [-1, width]), tf.reshape(positive, [-1, width])
+  )
+  known = tf.cast(is_compared, tf.float32)
+  total = tf.reduce_sum(tf.reshape(found, tf.shape(known)) * known, axis=-1)
+  return tf.math.divide_no_nan(total, tf.reduce_sum(known, axis=-1))
+
+
 def in_batch_log_likelihood(
   query_embeddings: tf.Tensor,
   block_embeddings: tf.Tensor,

@@ -228,7 +228,8 @@ class OpenvinoReader:
     self._encode = OpenvinoEncoder(reader.encoder, config, dtype)
     self._max_width, self._is_inner = reader.max_span_width, reader.is_inner
     self._head = compile_graph(_head(reader), 'float32')
-    null = reader.null_score
+    self._is_normalized = reader.head == 'linear_null'
+    null = reader.projection if self._is_normalized else reader.null_score
     self._null = [each.numpy() for each in null.weights] if null else None
 
   def __call__(
@@ -255,8 +256,13 @@ class OpenvinoReader:
     null = np.full(len(states), none)
     if self._null:
       kernel, bias = self._null
-      null = (states[:, 0] @ kernel + bias)[:, 0]
-    return interfaces.Scores(np.where(is_inside, scores, none), null)
+      null = (states[:, 0] @ kernel + bias).sum(axis=1)
+    scores = np.where(is_inside, scores, none)
+    if self._is_normalized:
+      spans = scores.reshape(len(scores), -1)
+      everything = np.logaddexp(np.logaddexp.reduce(spans, axis=1), null)
+      scores, null = scores - everything[:, None, None], null - everything
+    return interfaces.Scores(scores, null)
 
 
 def _head(reader):
@@ -285,6 +291,9 @@ def _head(reader):
     )
   )
   starts = rows_from(starts, 0)
+  if reader.head != 'mlp':
+    sums = [ops.add(starts, rows_from(ends, start)) for start in range(width)]
+    return openvino.Model([ops.concat(sums, -1)], [states, places])
   norm, score = reader.layer_norm, reader.score
   # The norm's scale and offset are merged with the product after them.
   weights = norm.gamma.numpy()[:, None] * score.kernel.numpy()

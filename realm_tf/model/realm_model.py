@@ -118,6 +118,7 @@ class RealmModel(tf.Module):
         self._lean(reader_bert, config.reader_bert),
         is_inner,
         null_spans,
+        config.span_head,
         name='span_reader',
       )
       self.span_reader(bert.example_tokens((1, 1, 4)), body_length=1)

@@ -1,4 +1,4 @@
-"""Scores spans of a block as answers: the head of ORQA."""
+"""Scores spans of a block as answers: the heads of ORQA and of BERT."""
 
 from collections.abc import Callable
 from typing import Optional
@@ -19,14 +19,20 @@ class SpanReader(tf_keras.layers.Layer):
   5): one Dense layer on the sequence output has a start half and an end half. A
   span's hidden layer is the sum of two precomputed halves.
 
+  With `head` 'linear' the sum of a start logit and an end logit is the score
+  (Devlin et al. 2019, Section 4.2). With 'linear_null' the logits of [CLS] give
+  a null span (Section 4.3), which says that this block has no answer. So the
+  scores are log p(y|z,x), normalized over each block's spans and its null span:
+  a softmax of the K blocks with f(x,z) added is p(z|x) p(y|z,x) of Eq. 1.
+
   Args:
-    hidden_size: Width of a half; 256 in ORQA.
+    hidden_size: Width of a half of 'mlp'; 256 in ORQA.
+    head: `ModelConfig.span_head`.
     max_span_width: W, in wordpieces; 10 in ORQA.
     lean: `LeanEncoder` to use in training.
     is_inner: Whether a wordpiece is inside a word, bool [V]. A span neither
       begins with such a wordpiece nor ends before one. None allows all spans.
-    null_spans: Whether [CLS]'s state also gives the score of a null span
-      (Devlin et al. 2019, Section 4.3).
+    null_spans: Whether 'mlp' also scores a null span from [CLS]'s state.
 
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L]; spans lie
@@ -45,6 +51,7 @@ class SpanReader(tf_keras.layers.Layer):
     lean: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
     is_inner: Optional[np.ndarray] = None,
     null_spans: bool = False,
+    head: str = 'mlp',
     **kwargs,
   ):
     super().__init__(**kwargs)
@@ -53,12 +60,18 @@ class SpanReader(tf_keras.layers.Layer):
     self.max_span_width = max_span_width
     self.lean = lean
     self.is_inner = is_inner
+    self.head = head
+    self.null_score = None
+    if head != 'mlp':
+      self.projection = _dense(2, 'linear')
+      return
     self.projection = _dense(2 * hidden_size, 'projection')
     self.layer_norm = tf_keras.layers.LayerNormalization(
       epsilon=1e-3, name='layer_norm', dtype='float32'
     )
     self.score = _dense(1, 'score')
-    self.null_score = _dense(1, 'null_score') if null_spans else None
+    if null_spans:
+      self.null_score = _dense(1, 'null_score')
 
   def call(
     self,
@@ -76,10 +89,7 @@ class SpanReader(tf_keras.layers.Layer):
       encode = self.lean if training and self.lean else self.encoder
     states = encode(flat, training=training)['sequence_output']
     states = tf.cast(states, tf.float32)
-    if self.null_score is None:
-      null = tf.fill(tf.shape(states)[:1], exclusion.NO_SCORE)
-    else:
-      null = self.null_score(states[:, 0])[:, 0]  # Of [CLS].
+    null = self._null(states[:, 0])
     places, in_body = _body(flat['input_type_ids'], body_length)
     can_begin, can_end = self._borders(flat['input_word_ids'], places)
     states = tf.gather(states, places, batch_dims=1)
@@ -90,10 +100,24 @@ class SpanReader(tf_keras.layers.Layer):
       for width in range(self.max_span_width)
     ]
     scores = tf.stack(scores, axis=-1)  # [B * K, Lz, W]
+    if self.head == 'linear_null':
+      flat = tf.reshape(scores, [-1, body_length * self.max_span_width])
+      everything = tf.reduce_logsumexp(
+        tf.concat([flat, null[:, None]], axis=-1), axis=-1
+      )
+      scores, null = scores - everything[:, None, None], null - everything
     shape = [-1, num_read, body_length, self.max_span_width]
     return interfaces.Scores(
       tf.reshape(scores, shape), tf.reshape(null, shape[:2])
     )
+
+  def _null(self, cls):
+    """Returns the scores of null spans, [B * K], for states of [CLS], [., H]."""
+    if self.null_score is not None:
+      return self.null_score(cls)[:, 0]
+    if self.head == 'linear_null':
+      return tf.reduce_sum(self.projection(cls), axis=-1)
+    return tf.fill(tf.shape(cls)[:1], exclusion.NO_SCORE)
 
   def _borders(self, ids, places):
     """Returns where a word begins and where one ends, bool [B, Lz] each."""
@@ -116,9 +140,10 @@ class SpanReader(tf_keras.layers.Layer):
     # The body is contiguous: a span with both ends in the body lies in it.
     begins, stops = borders
     inside = begins & tf.pad(stops[:, width:], [[0, 0], [0, width]])
-    hidden = self.layer_norm(tf.nn.relu(start + ends))
-    score = tf.squeeze(self.score(hidden), axis=-1)
-    return tf.where(inside, score, exclusion.NO_SCORE)
+    score = start + ends
+    if self.head == 'mlp':
+      score = self.score(self.layer_norm(tf.nn.relu(score)))
+    return tf.where(inside, tf.squeeze(score, axis=-1), exclusion.NO_SCORE)
 
 
 def _body(type_ids, body_length):

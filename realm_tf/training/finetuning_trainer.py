@@ -198,15 +198,25 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     )
     spans, null = self.model.span_reader(joint, body_length, training=True)
     read_scores = tf.gather(scores, batch['read_rows'], batch_dims=1)
-    spans += read_scores[:, :, None, None]  # [B, K, Lz, W]
-    flat = tf.reshape(spans, [tf.shape(spans)[0], -1])
+    each = tf.reshape(spans, [*tf.unstack(tf.shape(spans))[:2], -1])
+    flat = tf.reshape(
+      each + read_scores[:, :, None], [tf.shape(spans)[0], -1]
+    )  # [B, S]
     is_answer = tf.reshape(batch['is_answer'], tf.shape(flat))
     answerable = tf.reduce_any(is_answer, axis=-1)
     if self._config.null_spans:
       flat, is_answer = objectives.with_null_spans(
         flat, null + read_scores, is_answer, batch['is_impossible']
       )
-    reading = objectives.positive_log_likelihood(flat, is_answer, is_hard)
+    if self._config.objective == 'per_block':
+      reading = objectives.per_block_log_likelihood(
+        each,
+        null,
+        tf.reshape(batch['is_answer'], tf.shape(each)),
+        tf.gather(batch['is_compared'], batch['read_rows'], batch_dims=1),
+      )
+    else:
+      reading = objectives.positive_log_likelihood(flat, is_answer, is_hard)
     best = tf.argmax(flat, axis=-1, output_type=tf.int32)
     correct = tf.gather(is_answer, best, batch_dims=1)
     return -tf.reduce_mean(early + reading), {
