@@ -119,8 +119,8 @@ class ModelConfig(fields.Config):
     embedder_bert: Encoder under the embedders.
     reader_bert: Encoder of the knowledge-augmented encoder and span reader.
     span_head: 'mlp' is the span reader of REALM and ORQA; 'linear' adds a start
-      and an end logit, as BERT's readers of SQuAD 1.1 do. 'linear_null' also has
-      a null span, [CLS]'s two logits, as readers of SQuAD 2.0 have: it gives
+      and an end logit, as BERT's readers of SQuAD 1.1 do. 'linear_null' also
+      has a null span, [CLS]'s two logits, as readers of SQuAD 2.0: it gives
       log p(y|z,x), normalized for each block.
     span_hidden_size: Half the width of the 'mlp' head's projection (ORQA).
     max_span_width: Longest answer, in wordpieces (ORQA).

@@ -112,7 +112,7 @@ class SpanReader(tf_keras.layers.Layer):
     )
 
   def _null(self, cls):
-    """Returns the scores of null spans, [B * K], for states of [CLS], [., H]."""
+    """Returns scores of null spans, [B * K], for states of [CLS], [., H]."""
     if self.null_score is not None:
       return self.null_score(cls)[:, 0]
     if self.head == 'linear_null':

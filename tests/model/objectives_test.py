@@ -232,6 +232,35 @@ class NullSpansTest(tf.test.TestCase):
     )
 
 
+class PerBlockTest(tf.test.TestCase):
+  def test_each_block_has_its_answer_or_its_null(self):
+    spans = tf.math.log([[[1.0, 2.0], [3.0, 1.0], [5.0, 5.0]]])
+    null = tf.math.log([[1.0, 4.0, 2.0]])
+    is_answer = tf.constant([[[False, True], [False, False], [False, False]]])
+    with tf.GradientTape() as tape:
+      tape.watch([spans, null])
+      found = objectives.per_block_log_likelihood(
+        spans, null, is_answer, tf.constant([[True, True, False]])
+      )
+    # 2 of 1 + 2 + 1 in the first, the null's 4 of 3 + 1 + 4 in the second.
+    self.assertAllClose(found, [(np.log(2 / 4) + np.log(4 / 8)) / 2])
+    of_spans, of_null = tape.gradient(found, [spans, null])
+    # Half of p(s|y) - p(s); nothing where the label is unknown.
+    self.assertAllClose(
+      of_spans, [[[-1 / 8, 2 / 8], [-3 / 16, -1 / 16], [0, 0]]]
+    )
+    self.assertAllClose(of_null, [[-1 / 8, 4 / 16, 0]])
+
+  def test_no_block_is_known(self):
+    found = objectives.per_block_log_likelihood(
+      tf.zeros([1, 1, 2]),
+      tf.zeros([1, 1]),
+      tf.zeros([1, 1, 2], tf.bool),
+      tf.constant([[False]]),
+    )
+    self.assertAllEqual(found, [0.0])
+
+
 # Scores f(x_b, z_b'): query 0 has [log 2, log 3], query 1 has [log 1, log 4].
 _QUERIES = tf.constant([[1.0, 0.0], [0.0, 1.0]])
 _BLOCKS = tf.constant([[np.log(2), 0.0], [np.log(3), np.log(4)]], tf.float32)

@@ -172,12 +172,14 @@ def _pairs():
 
 
 class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
-  @parameterized.parameters(False, True)
-  def test_agrees_with_the_exact_reader(self, has_words):
+  @parameterized.parameters(
+    (False, 'mlp'), (True, 'mlp'), (False, 'linear'), (True, 'linear_null')
+  )
+  def test_agrees_with_the_exact_reader(self, has_words, head):
     encoder = bert.build_encoder(_READER_CONFIG)
     is_inner = np.arange(50) % 5 == 0 if has_words else None
     exact = span_reader.SpanReader(
-      encoder, 8, 4, is_inner=is_inner, null_spans=has_words
+      encoder, 8, 4, is_inner=is_inner, null_spans=has_words, head=head
     )
     tokens = _pairs()
     pairs = {name: ids[:, None] for name, ids in tokens.items()}

@@ -93,6 +93,44 @@ class HandComputedTest(tf.test.TestCase):
     self.assertLen(layer.weights, 6)  # Three layers.
 
 
+class LinearHeadTest(tf.test.TestCase):
+  def _read(self, head):
+    layer = span_reader.SpanReader(
+      one_hot_encoder.OneHotEncoder(6), max_span_width=2, head=head
+    )
+    # Block 0: [CLS] 3 [SEP] 4 5 [SEP]; block 1: [CLS] 3 [SEP] 4 [SEP].
+    tokens = _pairs([[3]], [[[4, 5], [4, 0]]])
+    layer(tokens, body_length=2)
+    kernel = np.zeros([6, 2])
+    kernel[_CLS] = np.log([2, 3])  # exp of the null's score: 6.
+    kernel[4] = np.log([4, 2])  # Start and end of '4': 8.
+    kernel[5] = np.log([3, 1])  # '5': 3; '4 5': 4.
+    layer.set_weights([kernel, np.zeros(2)])
+    return layer(tokens, body_length=2)
+
+  def test_adds_a_start_and_an_end_logit(self):
+    scores = self._read('linear')
+    self.assertAllClose(
+      tf.exp(scores.spans), [[[[8, 4], [3, 0]], [[8, 0], [0, 0]]]]
+    )
+    self.assertAllEqual(scores.null, [[exclusion.NO_SCORE] * 2])
+
+  def test_a_null_makes_probabilities_of_each_block(self):
+    scores = self._read('linear_null')
+    # 8 + 4 + 3 + 6 = 21 in block 0, 8 + 6 = 14 in block 1.
+    self.assertAllClose(
+      tf.exp(scores.spans),
+      [[[[8 / 21, 4 / 21], [3 / 21, 0]], [[8 / 14, 0], [0, 0]]]],
+    )
+    self.assertAllClose(tf.exp(scores.null), [[6 / 21, 6 / 14]])
+    # Eq. 1 with p(z|x) = 1/4, 3/4: a wrong block's null outvotes nothing.
+    log_p_z = tf.math.log([1 / 4, 3 / 4])
+    joint = tf.exp(scores.spans + log_p_z[None, :, None, None])
+    nulls = tf.exp(scores.null + log_p_z)
+    self.assertAllClose(tf.reduce_sum(joint) + tf.reduce_sum(nulls), 1.0)
+    self.assertAllClose(joint[0, 0, 0, 0], 1 / 4 * 8 / 21)
+
+
 class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()

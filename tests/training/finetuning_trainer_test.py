@@ -262,6 +262,21 @@ class FinetuningTrainerTest(tf.test.TestCase):
     # d/df of the first block; the second one's embedding is 0.
     self.assertAllClose(query, 3 / 5 - 9 / 13)
 
+  def test_per_block_a_block_without_the_answer_has_its_null(self):
+    spans = [[[0.0], [0.0]], [[0.0], [math.log(2)]]]
+    model = _FakeModel([math.log(3)], spans, [0.0, math.log(3)])
+    batch = _batch(
+      is_answer=[True, False, False, False],
+      read_rows=np.array([[0, 1]], np.int32),
+      is_impossible=np.array([False]),
+    )
+    logs = _train(model, batch, null_spans=True, objective='per_block')
+    # 1 of 1 + 1 + 1 in the first, 3 of 1 + 2 + 3 in the second.
+    mean = (math.log(1 / 3) + math.log(3 / 6)) / 2
+    self.assertAllClose(logs['span_log_likelihood'], mean)
+    # The embedding learns from the early update alone.
+    self.assertAllClose(model.query, [math.log(3) + 1 / 4])
+
   def test_null_spans_are_no_answer_of_other_questions(self):
     is_answer = [True, False, False, False]
     logs, spans, null, _ = self._train_null(is_answer, [True, False], False)
