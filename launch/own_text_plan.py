@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 import math
+import os
 from typing import Any, NamedTuple
 
 from . import runner
@@ -36,11 +37,11 @@ _GET_ENCODER = (
 # not improve and which forgets in many steps, and for random weights.
 STAGES: dict[str, tuple[str, int, float, tuple, tuple]] = {
   'embedders': ('blocks', 64, 1.7, (), (20, 60, 600)),
-  'reader': ('sentences', 32, 2.0, (1, 40, 40), (10, 150, 2000)),
+  'reader': ('sentences', 32, 2.0, (), (10, 150, 2000)),
   'realm': ('sentences', 16, 35.0, (), (3, 40, 600)),
-  'span_reader': ('recurring', 16, 1.7, (1, 60, 100), (8, 150, 1500)),
+  'span_reader': ('sentences', 8, 3.4, (2, 60, 4000), (8, 150, 1500)),
   'towers': ('questions', 32, 2.0, (3, 50, 700), (10, 100, 700)),
-  'gold': ('questions', 16, 2.3, (3, 100, 1800), (10, 200, 1800)),
+  'gold': ('questions', 8, 4.6, (3, 200, 3600), (10, 400, 3600)),
   'qa': ('questions', 16, 4.0, (1, 50, 560), (3, 50, 560)),
 }
 # Stage -> section of the config that has its steps and batch size.
@@ -71,6 +72,8 @@ def make(
   *,
   is_imported: bool,
   has_questions: bool,
+  has_reader: bool = False,
+  minutes: float = 8.0,
   resolve: Callable[[config_lib.ExperimentConfig], config_lib.ExperimentConfig],
 ) -> Plan:
   """Returns the plan for the fields of survey.json.
@@ -78,6 +81,8 @@ def make(
   Args:
     config: For an imported encoder, or for small random weights.
     has_questions: Whether questions measure.
+    has_reader: Whether a reader is given.
+    minutes: Most minutes of this machine to learn to read from the text.
     resolve: Changes the planned config, as --set does.
   """
   lengths = config.lengths
@@ -87,7 +92,17 @@ def make(
   body = _FILLED * (block - lengths.title_tokens / 2)
   num_blocks = round(_PIECES_OF_WORD * survey['num_words'] / body)
   num_blocks = max(survey['num_articles'], num_blocks)
+  block_secs = _FILLED * block * survey['train_secs']
   steps = _steps(survey, num_blocks, is_imported)
+  if has_reader:
+    steps = {
+      name: n for name, n in steps.items() if not name.endswith('reader')
+    }
+  elif is_imported and 'span_reader' in steps:
+    _, batch_size, blocks, *_ = STAGES['span_reader']
+    step_secs = batch_size * blocks * block_secs / len(os.sched_getaffinity(0))
+    most = max(1, round(60 * minutes / step_secs))
+    steps['span_reader'] = min(steps['span_reader'], most)
   held_out = survey['held_out_share'] * survey['num_sentences']
   measures = held_out >= _FEWEST_MEASURED and 'span_reader' in steps
   if not measures and not has_questions:
@@ -98,7 +113,6 @@ def make(
       steps['embedders'] = 1
   changes = _changes(config, block, num_blocks, steps)
   changes['held_out'] = {'share': survey['held_out_share'] * measures}
-  block_secs = _FILLED * block * survey['train_secs']
   if not is_imported and survey['num_words'] >= _MANY_WORDS:
     changes['model'] = {'embedder_bert': _LARGE, 'reader_bert': _LARGE}
     block_secs *= _LARGE_WORK
@@ -110,11 +124,13 @@ def make(
       section = getattr(resolved, _SECTIONS[name])
       number, batch_size = section.optimizer.num_steps, section.batch_size
     seconds[name] = number * batch_size * blocks * block_secs
-  notes = [*_notes(survey, steps, 0 if measures else held_out)]
+  notes = [*_notes(survey, steps, 0 if measures or has_reader else held_out)]
   return Plan(resolved, steps, num_blocks, notes, seconds)
 
 
-def beginning(survey: dict[str, Any], plan: Plan, encoder: str) -> str:
+def beginning(
+  survey: dict[str, Any], plan: Plan, encoder: str, reader: str = ''
+) -> str:
   """Returns the sizes, and the time of the slowest stage."""
   lines = [
     f'{survey["num_articles"]:,} articles, about {survey["num_words"]:,} '
@@ -122,7 +138,8 @@ def beginning(survey: dict[str, Any], plan: Plan, encoder: str) -> str:
     f'a term, {survey["num_recurring"]:,} one that recurs.',
     f'About {plan.num_blocks:,} blocks of at most '
     f'{plan.config.lengths.block_tokens} wordpieces.',
-    f'Encoder: {encoder}.' if encoder else _GET_ENCODER,
+    f'Encoder: {encoder}.' if encoder else _GET_ENCODER * (not reader),
+    f'Reader: {reader}.' * bool(reader),
     *plan.notes,
   ]
   if plan.seconds:
@@ -131,7 +148,7 @@ def beginning(survey: dict[str, Any], plan: Plan, encoder: str) -> str:
       f'The slowest stage, {slowest}, takes about '
       f'{runner.in_words(plan.seconds[slowest])} of one core.'
     )
-  return '\n'.join(lines)
+  return '\n'.join(filter(None, lines))
 
 
 def _steps(
@@ -140,8 +157,7 @@ def _steps(
   """Returns the steps of the stages that the text has enough examples for."""
   examples = {'blocks': num_blocks}
   if survey['num_recurring'] >= _FEWEST_SENTENCES:
-    for name in ('sentences', 'recurring'):
-      examples[name] = survey[f'num_{name}']
+    examples['sentences'] = survey['num_sentences']
   if survey['num_train_questions'] >= _FEWEST_MEASURED:
     examples['questions'] = survey['num_train_questions']
   steps = {}
@@ -151,9 +167,6 @@ def _steps(
       passes, fewest, most = settings
       number = round(passes * examples[kind] / batch_size)
       steps[name] = min(max(number, fewest), most)
-  if num_blocks > _MANY_BLOCKS and is_imported:
-    # A page that fills in words needs an index of its own.
-    steps.pop('reader', None)
   return steps
 
 
@@ -199,7 +212,7 @@ def _notes(
       f'{survey["num_train_questions"]:,} questions to train on{few}; '
       f'{survey["num_held_out_questions"]:,} on other articles only measure.'
     )
-  if 'span_reader' not in steps:
+  if survey['num_recurring'] < _FEWEST_SENTENCES:
     yield (
       'Too few sentences have a name, a date or a term that recurs: no reader '
       'learns from the text, and no masked sentence is completed. More '

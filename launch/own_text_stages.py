@@ -12,6 +12,9 @@ from realm_tf.config import config_files
 
 TAGGER = 'rules+terms'  # Text without names, or in lower case, has terms.
 WEIGHT = 0.7  # Of BM25's scores.
+# The reader learns from the right block of each question, and from the best
+# other one, which has no answer.
+_EACH_BLOCK = {'objective': 'per_block', 'num_read': 2, 'batch_size': 8}
 _LEVEL = 0.05  # A lead with a larger p may be chance.
 # Model -> its embeddings, in words.
 _LABELS = {
@@ -21,9 +24,15 @@ _LABELS = {
 }
 
 
+# The reader's head, in place of the encoder's.
+_HEAD = 'model.span_head=linear_null', 'model.max_span_width=16'
+
+
 def sizes_of(start: str) -> dict[str, Any]:
   """Returns the flags of a training that starts from the encoder, if any."""
-  return {'model_of': start, 'set': common.NO_DROPOUT} if start else {}
+  if not start:
+    return {}
+  return {'model_of': start, 'set': [*common.NO_DROPOUT, *_HEAD]}
 
 
 class Work(common.Jobs):
@@ -31,6 +40,7 @@ class Work(common.Jobs):
 
   Args:
     start: Model directory of the encoder, or ''.
+    reader: Model directory of a given reader, or ''.
     reading: Flags of binaries that read articles.
   """
 
@@ -40,6 +50,7 @@ class Work(common.Jobs):
     plan: own_text_plan.Plan,
     *,
     start: str,
+    reader: str,
     reading: dict[str, Any],
   ):
     self.config, self.start, self.steps = plan.config, start, plan.steps
@@ -48,8 +59,10 @@ class Work(common.Jobs):
       'corpus',
       'make_blocks',
       **reading,
-      # The encoder is there, since the survey has measured it.
-      vocab_file=runner.Input(start and f'{start}/vocab.txt'),
+      # Both are there, since the survey has run.
+      vocab_file=runner.Input(
+        f'{start or reader}/vocab.txt' if start or reader else ''
+      ),
       max_block_wordpieces=plan.config.lengths.block_tokens,
       output_dir=runner.OUTPUT,
     )
@@ -60,13 +73,16 @@ class Work(common.Jobs):
       measuring={'recall_at': '1,5,20'},
       costs=plan.seconds,
     )
-    self.sentences = self.reader = self.pretrained = ''
+    self.sentences = self.pretrained = ''
+    self.reader = self.given = reader
     # Model -> flags that name it, the least trained first.
     self.models: dict[str, dict[str, Any]] = {}
 
   def learn_text(self) -> None:
     """Lists readers and, from random weights, embedders."""
     model = self.start
+    if self.reader and not model:  # BM25 and the reader.
+      return
     if 'embedders' in self.steps:
       model = self.train('embedders', 'warm_start', self.config)
     if 'span_reader' in self.steps:
@@ -100,7 +116,10 @@ class Work(common.Jobs):
       )
       if 'realm' not in self.steps:
         self.index('reader_index', reader)
-    spans = {'optimizer': {'num_steps': self.steps['span_reader']}}
+    spans = {
+      **_EACH_BLOCK,
+      'optimizer': {'num_steps': self.steps['span_reader']},
+    }
     # A sentence encoder learns to read better than one that fills in words.
     self.reader = self.train(
       'span_reader',
@@ -158,7 +177,7 @@ class Work(common.Jobs):
       init_from=before['model_dir'],
       questions=questions,
     )
-    one = {'optimizer': {'num_steps': steps['gold']}}
+    one = {**_EACH_BLOCK, 'optimizer': {'num_steps': steps['gold']}}
     gold = self.train(
       'gold',
       'finetune',
@@ -197,7 +216,7 @@ class Work(common.Jobs):
     )
     recipe.finish()
     choice = json.loads(pathlib.Path(path).read_text(encoding='utf-8'))
-    parts = dict(self.models[choice['model']])
+    parts = dict(self.models.get(choice['model'], {'model_dir': self.reader}))
     qa = self.models['qa']['model_dir'] if choice['reads_qa'] else ''
     reader = qa or self.reader
     parts['reader_dir'] = reader if reader != parts['model_dir'] else ''
@@ -209,8 +228,8 @@ class Work(common.Jobs):
       pretrained_dir=self.pretrained,
       sparse_weight=choice['sparse_weight'],
       retriever=choice['retriever'],
-      num_read=None if reader else 5,
-      best_effort=not qa,
+      num_read=5,
+      best_effort=not (qa or self.given),
       output=runner.OUTPUT,
     )
 
@@ -230,6 +249,8 @@ class Work(common.Jobs):
     elif not questions:
       return []
     searches: dict[str, Any] = {'bm25': {'retriever': 'bm25'}}
+    if not self.models:
+      searches['bm25']['model_dir'] = self.reader
     for name, model in self.models.items():
       searches[name] = {**model, 'sparse_weight': [0, WEIGHT]}
     return [
@@ -264,17 +285,17 @@ def choose(
   searches = _read(evaluations)
   # Without a measure the page searches with the encoder, if any.
   name, weight = ('encoder', WEIGHT) if 'encoder' in models else ('bm25', 0.0)
-  why = 'too little text is held out to measure others'
+  why = 'nothing is held out to measure others'
   if searches:
     name, weight, *_ = _best(searches)
     why = 'no other is clearly better'
   exact = {each.model: each.metrics.get('exact_match', 0) for each in searches}
-  reads_better = exact.get('qa', 0) >= exact.get(models[0], 0)
+  reads_better = exact.get('qa', 0) >= exact.get(''.join(models[:1]), 0)
   lines = [_line('Held out', searches), _line('--test_questions', _read(tests))]
   by = 'words alone' if name == 'bm25' else _LABELS[name]
   lines += [f'The page searches by {by}{" and words" * (weight > 0)}: {why}.']
   choice = {
-    'model': models[-1] if name == 'bm25' else name,
+    'model': models[-1] if name == 'bm25' and models else name,
     'retriever': 'bm25' if name == 'bm25' else 'model',
     'sparse_weight': weight,
     'reads_qa': 'qa' in models and reads_better,

@@ -61,7 +61,10 @@ DEFAULT_CHOICES = Choices()
 
 
 def load(
-  model_dir: str, corpus_dir: str, index_dir: Optional[str] = None
+  model_dir: str,
+  corpus_dir: str,
+  index_dir: Optional[str] = None,
+  retriever: str = names.MODEL,
 ) -> model_files.OpenModel:
   """Opens the newest parameters with an index of the corpus.
 
@@ -71,13 +74,17 @@ def load(
   Args:
     index_dir: An index version, or a directory of versions; by default the
       model directory's newest.
+    retriever: A search by words needs no index: the model may have none.
   """
-  return model_files.open_model(
+  opened = model_files.open_model(
     model_dir,
     [realm_model.EMBEDDER],
     optional=[realm_model.SPAN, realm_model.PATH],
     table=block_table.BlockTable.open(corpus_dir),
-  ).with_index(index_dir)
+  )
+  if retriever in names.BY_WORDS and not (index_dir or opened.newest_index):
+    return opened
+  return opened.with_index(index_dir)
 
 
 def load_closed_book(
@@ -101,7 +108,8 @@ def load_answerer(
   choices: Choices = DEFAULT_CHOICES,
 ) -> answerer_lib.Answerer:
   """Makes an answerer of the model that `load` opens; it may lack a reader."""
-  return answerer_of(load(model_dir, corpus_dir, index_dir), choices)
+  loaded = load(model_dir, corpus_dir, index_dir, choices.retriever)
+  return answerer_of(loaded, choices)
 
 
 def answerer_of(

@@ -30,6 +30,7 @@ class Explorer:
   Attributes:
     answerer: The server's own; its table has the changed texts.
     open_dense: Opens the search by embeddings alone, or returns the open one.
+      None without an index.
     corpus: The corpus without changes.
     own: The server's own search: WORDS, EMBEDDINGS, BOTH or ''.
     sparse_weight: Weight of BM25 in BOTH.
@@ -41,7 +42,7 @@ class Explorer:
   """
 
   answerer: answerer_lib.Answerer
-  open_dense: Callable[[], interfaces.Retriever]
+  open_dense: Optional[Callable[[], interfaces.Retriever]]
   corpus: block_table.BlockTable
   own: str
   sparse_weight: float
@@ -108,12 +109,11 @@ class Explorer:
     by_words = retriever_lib.InBatches(
       words, answerer.finetuning.eval_batch_size, filled=False
     )
-    dense = dataclasses.replace(answerer, retriever=self.open_dense())
-    searches = {
-      WORDS: dataclasses.replace(answerer, retriever=by_words),
-      EMBEDDINGS: dense,
-      BOTH: loading.with_sparse(dense, words, self.sparse_weight),
-    }
+    searches = {WORDS: dataclasses.replace(answerer, retriever=by_words)}
+    if self.open_dense:
+      dense = dataclasses.replace(answerer, retriever=self.open_dense())
+      searches[EMBEDDINGS] = dense
+      searches[BOTH] = loading.with_sparse(dense, words, self.sparse_weight)
     return {
       'searches': [
         {

@@ -93,7 +93,12 @@ def load(
       f'and {choices.retriever}. Give --sparse_weight=0 --retriever=model.'
     )
   build_sparse = build_sparse or KeptBm25()
-  loaded = loading.load(model_dir, corpus_dir, index_dir)
+  loaded = loading.load(model_dir, corpus_dir, index_dir, choices.retriever)
+  if allow_edits and not loaded.index:
+    raise errors.UserError(
+      '--allow_edits must have an index, in which changed blocks are found. '
+      f'Found none in {model_dir}. Build one with bin.build_index.'
+    )
   corpus, edits = loaded.table, None
   article_blocks = corpus.article_blocks
   if allow_edits or is_live:
@@ -105,7 +110,9 @@ def load(
     edits.warm()
   explorer = explorer_lib.Explorer(
     answerer,
-    functools.cache(lambda: _by_embeddings(answerer, choices, loaded)),
+    functools.cache(lambda: _by_embeddings(answerer, choices, loaded))
+    if loaded.index
+    else None,
     corpus,
     _name_of(choices),
     choices.sparse_weight or 1.0,

@@ -176,6 +176,25 @@ class Job(NamedTuple):
     return model
 
 
+def with_reader_of(
+  reader_dir: str, model: config_lib.ModelConfig
+) -> config_lib.ModelConfig:
+  """Returns `model` with the sizes and the head of another model's reader.
+
+  Rates of dropout stay: they belong to a training, not to a model.
+  """
+  reader = model_files.open_model(reader_dir).config.model
+  rates = ('dropout_rate', 'attention_dropout_rate')
+  own = {name: getattr(model.reader_bert, name) for name in rates}
+  return dataclasses.replace(
+    model,
+    reader_bert=dataclasses.replace(reader.reader_bert, **own),
+    span_head=reader.span_head,
+    span_hidden_size=reader.span_hidden_size,
+    max_span_width=reader.max_span_width,
+  )
+
+
 def load_params(
   model: realm_model.RealmModel, inputs: Inputs, init_from: InitFrom
 ) -> dict[str, np.ndarray]:
