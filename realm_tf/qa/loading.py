@@ -7,7 +7,7 @@ a model in memory, such as one in training.
 
 from collections.abc import Callable, Sequence
 import dataclasses
-from typing import NamedTuple, Optional, TypeVar
+from typing import Any, NamedTuple, Optional, TypeVar
 
 from realm_tf import config as config_lib
 from realm_tf import errors
@@ -300,7 +300,7 @@ class Validator:
     self._answerer: Optional[answerer_lib.Answerer] = None
 
   def __call__(
-    self, model: realm_model.RealmModel, index: storage.Index
+    self, model: realm_model.RealmModel, index: Optional[storage.Index]
   ) -> float:
     """Returns the exact match of the current parameters, in percent.
 
@@ -308,7 +308,8 @@ class Validator:
     """
     answerer = self._answerer
     if answerer is None or index is not self._index:
-      answerer = over_model(model, index.searcher, *self._setting)
+      search: Any = index.searcher if index else None  # Not used without one.
+      answerer = over_model(model, search, *self._setting)
       self._index, self._answerer = index, answerer
     queries = answerer.queries([each.question for each in self._questions])
     retriever = self._retriever or answerer.retriever

@@ -4,7 +4,7 @@ By default only Embed_input and the reader learn (Section 3.3).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
 from absl import logging
 
@@ -29,8 +29,8 @@ from realm_tf.training import loop
 
 _KEPT_VERSIONS = 2  # Of the index.
 _PARTS = realm_model.EMBEDDER, realm_model.SPAN
-# (model, index) -> exact match in percent.
-ExactMatch = Callable[[realm_model.RealmModel, storage.Index], float]
+# (model, index, None for another search) -> exact match in percent.
+ExactMatch = Callable[[realm_model.RealmModel, Optional[storage.Index]], float]
 
 
 def run(
@@ -41,10 +41,11 @@ def run(
   retriever: Optional[interfaces.Retriever] = None,
   exact_match: Optional[ExactMatch] = None,
 ) -> None:
-  """Fine-tunes and publishes the QA model, with an index.
+  """Fine-tunes and publishes the QA model, with the index that it searches.
 
   Args:
-    retriever: Replaces the model's own search and scores, e.g. by BM25.
+    retriever: Replaces the model's own search and scores, e.g. by BM25. Then
+      no index is made, unless `job.init_from` has one to reuse.
     exact_match: Measures the model on development questions. With it, the run
       publishes the best parameters; without it, the last.
   """
@@ -58,7 +59,7 @@ def run(
   labels = answer_labels.of_questions(questions, inputs, config.finetuning)
   keep = (path_scorer.PREFIX,) if retriever else ()  # For a path retriever.
   model = job.create_model(inputs, _PARTS, keep=keep)
-  indexes = FinetuningIndex(inputs, model, job)
+  indexes = FinetuningIndex(inputs, model, job, is_searched=not retriever)
   run_loop = loop.Loop(
     job,
     config.finetuning,
@@ -88,20 +89,23 @@ def _batches(
   labels: answer_labels.AnswerLabels,
   inputs: job_lib.Inputs,
   run_loop: loop.Loop,
-  index: storage.Index,
+  index: Optional[storage.Index],
   retriever: Optional[interfaces.Retriever],
 ) -> Iterator[dict[str, Any]]:
   """Yields batches found by `retriever`, or by the current query embedder."""
-  return finetuning_trainer.batches(
-    labels,
-    retriever
-    or retrievers.over_model(
+  embeddings = None
+  if not retriever and index:
+    embeddings = index.embeddings
+    retriever = retrievers.over_model(
       run_loop.trainer.model,
       index.searcher,
       inputs.config.lengths.query_tokens,
       inputs.special_ids,
-    ),
-    None if retriever else index.embeddings,
+    )
+  return finetuning_trainer.batches(
+    labels,
+    cast(interfaces.Retriever, retriever),
+    embeddings,
     experiment=inputs.config,
     share=run_loop.share,
   )
@@ -145,7 +149,10 @@ class ModelChoice:
     return 0 < self._config.patience <= since
 
   def train(
-    self, until: int, batches: Iterator[dict[str, Any]], index: storage.Index
+    self,
+    until: int,
+    batches: Iterator[dict[str, Any]],
+    index: Optional[storage.Index],
   ) -> None:
     """Trains up to `until`, or until `is_over`, and measures."""
     every = self._config.judge_every_steps if self._exact_match else until
@@ -164,7 +171,7 @@ class ModelChoice:
     if self._exact_match and newest and self.best_step != self._loop.step:
       self._loop.trainer.model.load(model_files.read_params(newest))
 
-  def _measure_if_due(self, index: storage.Index) -> None:
+  def _measure_if_due(self, index: Optional[storage.Index]) -> None:
     """Measures the current parameters if their step is due and new.
 
     Publishes them if they are the best; then logs the score.
@@ -194,7 +201,8 @@ class FinetuningIndex:
   does so between two steps, so that runs are reproducible.
 
   Must be created before a checkpoint is read. The first build reuses embeddings
-  of the index of `job.init_from`.
+  of the index of `job.init_from`. An index that is not searched is only kept:
+  without one to reuse, there is none.
   """
 
   def __init__(
@@ -202,6 +210,7 @@ class FinetuningIndex:
     inputs: job_lib.Inputs,
     model: realm_model.RealmModel,
     job: job_lib.Job,
+    is_searched: bool = True,
   ):
     self._config = inputs.config.finetuning
     self._builder = index_builder.IndexBuilder(
@@ -215,7 +224,9 @@ class FinetuningIndex:
     init_from = job.init_from.model_dir
     base = init_from and model_files.open_model(init_from).newest_index
     self._base = base.path if base else None
-    self.build(0)
+    self._exists = is_searched or base is not None
+    if self._exists:
+      self.build(0)
 
   def build(self, step: int) -> None:
     """Builds version `step` with the current parameters."""
@@ -223,8 +234,10 @@ class FinetuningIndex:
     self._base = None
     storage.prune(self._root, _KEPT_VERSIONS)
 
-  def at(self, step: int) -> storage.Index:
+  def at(self, step: int) -> Optional[storage.Index]:
     """Returns the index for batches of `step`; UserError if it is missing."""
+    if not self._exists:
+      return None
     every = self._config.refresh_every_steps
     built_at = step // every * every if every else 0
     if built_at == step:
@@ -237,7 +250,9 @@ class FinetuningIndex:
       )
     return storage.load(path, self._builder.corpus_fingerprint)
 
-  def each(self, run_loop: loop.Loop) -> Iterator[tuple[storage.Index, int]]:
+  def each(
+    self, run_loop: loop.Loop
+  ) -> Iterator[tuple[Optional[storage.Index], int]]:
     """Yields each index of a run, and the step up to which it serves."""
     last = run_loop.num_steps
     every = self._config.refresh_every_steps or last

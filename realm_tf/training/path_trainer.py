@@ -12,7 +12,7 @@ bool [B, F, 1 + M].
 from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import itertools
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import tensorflow as tf
@@ -25,6 +25,7 @@ from realm_tf.data import joining
 from realm_tf.data import sampling
 from realm_tf.data import whole_blocks
 from realm_tf.index import embedding
+from realm_tf.index import storage
 from realm_tf.model import objectives
 from realm_tf.model import path_scorer
 from realm_tf.model import realm_model
@@ -170,7 +171,9 @@ def run(
   labels = answer_labels.of_questions(questions, inputs, config.finetuning)
   parts = [realm_model.EMBEDDER, realm_model.PATH]
   model = job.create_model(inputs, parts, keep=realm_model.READER_PREFIXES)
-  index = finetuning_run.FinetuningIndex(inputs, model, job).at(0)
+  index = cast(
+    storage.Index, finetuning_run.FinetuningIndex(inputs, model, job).at(0)
+  )
   run_loop = loop.Loop(
     job,
     config.path,
