@@ -108,8 +108,8 @@ def stages(
   title_key: str = '',
 ) -> None:
   """Surveys the text, then lists the stages that fit it."""
-  start = _imported(recipe, 'start', 'encoder', encoder)
-  reader_dir = _imported(recipe, 'given_reader', 'reader', reader)
+  start = imported(recipe, 'start', 'encoder', encoder)
+  reader_dir = imported(recipe, 'given_reader', 'reader', reader)
   if reader and questions and not encoder:
     raise errors.UserError(
       '--questions with --reader must have an --encoder, whose search they '
@@ -191,7 +191,7 @@ def main():
   runner.main(__doc__, stages, summary)
 
 
-def _imported(recipe: runner.Recipe, stage: str, flag: str, given: str) -> str:
+def imported(recipe: runner.Recipe, stage: str, flag: str, given: str) -> str:
   """Returns the model directory that a flag gives, or '' for none."""
   path = given.removeprefix('hf:')
   if os.path.isfile(os.path.join(path, recipe_result.NAME)):

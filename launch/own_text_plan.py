@@ -99,9 +99,7 @@ def make(
       name: n for name, n in steps.items() if not name.endswith('reader')
     }
   elif is_imported and 'span_reader' in steps:
-    _, batch_size, blocks, *_ = STAGES['span_reader']
-    step_secs = batch_size * blocks * block_secs / len(os.sched_getaffinity(0))
-    most = max(1, round(60 * minutes / step_secs))
+    most = affordable('span_reader', minutes, block_secs)
     steps['span_reader'] = min(steps['span_reader'], most)
   held_out = survey['held_out_share'] * survey['num_sentences']
   measures = held_out >= _FEWEST_MEASURED and 'span_reader' in steps
@@ -126,6 +124,17 @@ def make(
     seconds[name] = number * batch_size * blocks * block_secs
   notes = [*_notes(survey, steps, 0 if measures or has_reader else held_out)]
   return Plan(resolved, steps, num_blocks, notes, seconds)
+
+
+def affordable(stage: str, minutes: float, block_secs: float) -> int:
+  """Returns the steps of a stage that this machine does in some minutes.
+
+  Args:
+    block_secs: Seconds of one core to train on a block.
+  """
+  _, batch_size, blocks, *_ = STAGES[stage]
+  step_secs = batch_size * blocks * block_secs / len(os.sched_getaffinity(0))
+  return max(1, round(60 * minutes / step_secs))
 
 
 def beginning(

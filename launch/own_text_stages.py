@@ -14,7 +14,7 @@ TAGGER = 'rules+terms'  # Text without names, or in lower case, has terms.
 WEIGHT = 0.7  # Of BM25's scores.
 # The reader learns from the right block of each question, and from the best
 # other one, which has no answer.
-_EACH_BLOCK = {'objective': 'per_block', 'num_read': 2, 'batch_size': 8}
+EACH_BLOCK = {'objective': 'per_block', 'num_read': 2, 'batch_size': 8}
 _LEVEL = 0.05  # A lead with a larger p may be chance.
 # Model -> its embeddings, in words.
 _LABELS = {
@@ -117,7 +117,7 @@ class Work(common.Jobs):
       if 'realm' not in self.steps:
         self.index('reader_index', reader)
     spans = {
-      **_EACH_BLOCK,
+      **EACH_BLOCK,
       'optimizer': {'num_steps': self.steps['span_reader']},
     }
     # A sentence encoder learns to read better than one that fills in words.
@@ -177,7 +177,7 @@ class Work(common.Jobs):
       init_from=before['model_dir'],
       questions=questions,
     )
-    one = {**_EACH_BLOCK, 'optimizer': {'num_steps': steps['gold']}}
+    one = {**EACH_BLOCK, 'optimizer': {'num_steps': steps['gold']}}
     gold = self.train(
       'gold',
       'finetune',

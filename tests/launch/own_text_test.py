@@ -48,6 +48,7 @@ class OwnTextTest(parameterized.TestCase):
         'pretrained_dir': 'realm',
         'sparse_weight': 1.0,
         'retriever': 'model',
+        'num_read': 5,
         'best_effort': True,
       },
     )

