@@ -138,7 +138,7 @@ def stages(
   plan = own_text_plan.make(
     found,
     config,
-    is_imported=bool(start),
+    is_imported=bool(start or reader_dir),
     has_questions=asked,
     has_reader=bool(reader),
     minutes=minutes,
@@ -195,7 +195,8 @@ def imported(recipe: runner.Recipe, stage: str, flag: str, given: str) -> str:
   """Returns the model directory that a flag gives, or '' for none."""
   path = given.removeprefix('hf:')
   if os.path.isfile(os.path.join(path, recipe_result.NAME)):
-    path = recipe_result.read(path).get(f'{flag}_dir', path)
+    found = recipe_result.read(path)
+    path = found.get(f'{flag}_dir', found['model_dir'])
   if not path or os.path.isdir(os.path.join(path, 'params')):
     return runner.Input(path)
   if not os.path.isdir(path):

@@ -1,5 +1,8 @@
 """Tests for launch.own_text_plan: sizes and steps follow from the text."""
 
+import os
+from unittest import mock
+
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -11,7 +14,7 @@ from tests.launch import surveys
 _SMALL, _MIDDLE, _LARGE = surveys.SMALL, surveys.MIDDLE, surveys.LARGE
 
 
-def _plan(text, num_questions=0, is_imported=True, overrides=()):
+def _plan(text, num_questions=0, is_imported=True, overrides=(), **reading):
   text = text | {'num_train_questions': num_questions}
   config = own_text.CONFIG if is_imported else own_text.FROM_RANDOM
   return own_text_plan.make(
@@ -20,6 +23,7 @@ def _plan(text, num_questions=0, is_imported=True, overrides=()):
     is_imported=is_imported,
     has_questions=text['num_held_out_questions'] > 0,
     resolve=lambda config: config_files.override(config, overrides),
+    **reading,
   )
 
 
@@ -44,10 +48,9 @@ class OwnTextPlanTest(parameterized.TestCase):
     )
 
   def test_steps_follow_from_the_text_and_the_questions(self):
-    # 9000 / 32 and 8000 / 16 are above the limits.
-    # 3 * 3200 / 32, 3 * 3200 / 16 and 3200 / 16.
-    of_text = {'reader': 40, 'span_reader': 100}
-    of_questions = {'towers': 300, 'gold': 600, 'qa': 200}
+    # 2 * 9000 / 8; 3 * 3200 / 32, 3 * 3200 / 8 and 3200 / 16.
+    of_text = {'span_reader': 2250}
+    of_questions = {'towers': 300, 'gold': 1200, 'qa': 200}
     self.assertEqual(_plan(_MIDDLE).steps, of_text)
     asked = _MIDDLE | {'num_held_out_questions': 320}
     self.assertEqual(_plan(asked, 3200).steps, of_text | of_questions)
@@ -78,15 +81,26 @@ class OwnTextPlanTest(parameterized.TestCase):
     self.assertNotIn('realm', plan.steps)
     self.assertEqual(plan.steps['embedders'], steps)
 
-  def test_no_second_index_of_a_large_text_fills_in_words(self):
-    self.assertEqual({*_plan(_LARGE).steps}, {'span_reader'})
+  def test_the_minutes_limit_the_reader_of_sentences(self):
+    # 100 wordpieces, 80 % filled: 80 ms of a core for a block, 0.08 * 3.4 * 8
+    # = 2.176 s for a step.
+    slow = _MIDDLE | {'train_secs': 1e-3}
+    with mock.patch.object(os, 'sched_getaffinity', return_value={0, 1}):
+      self.assertEqual(_plan(slow).steps['span_reader'], round(2 * 480 / 2.176))
+      self.assertEqual(
+        _plan(slow, minutes=1).steps['span_reader'], round(2 * 60 / 2.176)
+      )
+
+  def test_a_given_reader_learns_nothing_from_text(self):
+    self.assertEqual(_plan(_MIDDLE, has_reader=True).steps, {})
 
   @parameterized.parameters(True, False)
   def test_without_a_measure_only_the_readers_train(self, is_imported):
     steps = _plan(_SMALL, is_imported=is_imported).steps
     if not is_imported:  # One step makes a model directory of random weights.
       self.assertEqual(steps.pop('embedders'), 1)
-    self.assertEqual({*steps}, {'reader', 'span_reader'})
+      self.assertEqual(steps.pop('reader'), 150)
+    self.assertEqual({*steps}, {'span_reader'})
 
   def test_time_follows_from_the_speed_and_the_changed_config(self):
     overrides = [

@@ -108,13 +108,55 @@ class OwnTextTest(parameterized.TestCase):
       (page['model_dir'], page['index_dir'], page['reader_dir']),
       ('encoder', 'index_encoder', 'span_reader'),
     )
-    is_large = survey['num_articles'] == surveys.LARGE['num_articles']
-    self.assertEqual(page.get('pretrained_dir'), None if is_large else 'reader')
+    self.assertNotIn('pretrained_dir', page)
     # Too few sentences of the small text would tell a better search.
     self.assertEqual(
       bool(recipe.stages['choice.json'].flags['evaluations']),
       survey['num_articles'] > 20,
     )
+
+  def test_a_reader_without_an_encoder_reads_what_words_find(self):
+    reader = self.create_tempdir()
+    reader.mkdir('params')
+    path = reader.full_path
+    choice = {'model': 'bm25', 'retriever': 'bm25', 'sparse_weight': 0.0}
+    recipe = self._recipe(surveys.MIDDLE, choice, reader=path)
+    self.assertCountEqual(
+      recipe.stages, ['survey', 'corpus', 'choice.json', 'realm.json']
+    )
+    vocab_file = recipe.stages['corpus'].flags['vocab_file']
+    self.assertEqual(vocab_file, f'{path}/vocab.txt')
+    page = self._page(recipe)
+    self.assertEqual(
+      os.path.join(recipe.run_dir, page['model_dir']),
+      os.path.join(recipe.run_dir, os.path.relpath(path, recipe.run_dir)),
+    )
+    self.assertEqual(
+      (page['retriever'], page['num_read'], page['best_effort']),
+      ('bm25', 5, False),
+    )
+    self.assertNotIn('index_dir', page)
+
+  def test_a_given_reader_replaces_the_reader_of_sentences(self):
+    reader = self.create_tempdir()
+    # The result of another recipe, such as launch.reader.
+    reader.create_file('realm.json', json.dumps({'model_dir': 'read'}))
+    reader.mkdir('read/params')
+    recipe = self._recipe(
+      surveys.MIDDLE, has_encoder=True, reader=reader.full_path
+    )
+    self.assertNoCommonElements(recipe.stages, ['queries', 'span_reader'])
+    page = self._page(recipe)
+    self.assertEndsWith(page['reader_dir'], '/read')
+    self.assertEqual(page['index_dir'], 'index_encoder')
+
+  def test_questions_for_a_reader_alone_are_a_mistake(self):
+    reader = self.create_tempdir()
+    reader.mkdir('params')
+    with self.assertRaisesRegex(errors.UserError, 'must have an --encoder'):
+      self._recipe(
+        surveys.MIDDLE, reader=reader.full_path, questions='/questions.jsonl'
+      )
 
   def test_a_wrong_encoder_is_a_mistake(self):
     for wrong in ('hf:/nowhere', 'tf1:/tmp', '/nowhere'):

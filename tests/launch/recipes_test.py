@@ -1,5 +1,6 @@
 """Tests for the recipes of launch/."""
 
+import json
 import os
 import types
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from launch import open_qa
 from launch import quickstart
+from launch import reader
 from launch import recipe as recipe_lib
 from launch import runner
 from launch import stage_records
@@ -69,7 +71,19 @@ class RecipesTest(parameterized.TestCase):
       *_stages(table1, *_TABLE1, run_dir=self._finished_run()).values(),
       *self._own_text(surveys.MIDDLE | surveys.QUESTIONS),
       *self._own_text(surveys.LARGE | surveys.QUESTIONS, has_encoder=True),
+      *self._reader().values(),
     ]
+
+  def _reader(self):
+    folder = self.create_tempdir()
+    folder.mkdir('encoder/params')
+    folder.create_file('survey/survey.json', json.dumps(surveys.MIDDLE))
+    return _stages(
+      reader,
+      '/squad.json',
+      run_dir=folder.full_path,
+      encoder=os.path.join(folder.full_path, 'encoder'),
+    )
 
   def _own_text(self, survey, **flags):
     listed = surveys.recipe(
