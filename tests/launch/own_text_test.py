@@ -249,7 +249,7 @@ class ChooseTest(parameterized.TestCase):
     self.assertEqual(tuple(choice.values()), (
       expected[0], expected[2], expected[1], expected[3]
     ))  # fmt: skip
-    self.assertIn('too little text is held out', text)
+    self.assertIn('nothing is held out', text)
 
   def test_the_text_has_two_lines(self):
     hits = {'bm25': 20, 'encoder': 18, 'encoder+': 25}
