@@ -5,10 +5,10 @@ python -m bin.finetune --config=launch/quickstart.py \
     --run_dir=runs/qa --init_from=runs/realm \
     [--dev_questions=runs/world/dev_questions.jsonl]
 
---queries_dir, in place of --questions, uses sentences with a blank for a name:
-the reader learns to extract answers from unlabelled text. With both, a fifth of
-the questions are such sentences (finetuning.sentence_share), so that the model
-keeps the words that only these have. With --dev_questions,
+--queries_dir, in place of --questions, makes questions of sentences: the reader
+learns to extract answers from unlabelled text. With both, a fifth of the
+questions are such ones (finetuning.sentence_share), so that the model keeps the
+words that only these have. With --dev_questions,
 the run publishes the parameters with the best exact match, and may end early
 (`finetuning.patience`). Without, it publishes the last parameters.
 """
@@ -24,10 +24,9 @@ from absl import flags
 from realm_tf.config import names
 from realm_tf.data import query_table
 from realm_tf.qa import loading
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retrievers
-from realm_tf.training import cloze_questions
 from realm_tf.training import finetuning_run
+from realm_tf.training import text_questions
 
 _RETRIEVER = flags.DEFINE_enum(
   'retriever',
@@ -55,17 +54,14 @@ launcher.check_flags(
 
 
 def _questions(inputs):
-  """Returns the questions; BM25 makes questions of --queries_dir."""
+  """Returns the questions, and questions made of --queries_dir."""
   config = inputs.config.finetuning
   asked = question_flags.read(keep_impossible=config.null_spans)
   if not _QUERIES_DIR.value:
     return asked
   queries = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   queries.fit_corpus(inputs.table)
-  words = bm25.over_table(inputs.table)
-  return asked + cloze_questions.from_sentences(
-    queries, inputs, words, len(asked)
-  )
+  return asked + text_questions.from_sentences(queries, inputs, len(asked))
 
 
 def _retriever(inputs):

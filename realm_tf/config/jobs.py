@@ -185,8 +185,8 @@ class FinetuningConfig(JobConfig):
     null_spans: Whether the reader also scores a null span in each block: no
       block read has the answer, as in SQuAD 2.0. Questions with `is_impossible`
       train it; otherwise they are left out. The paper has none.
-    sentence_share: Share of the questions that are sentences of --queries_dir
-      with a blank, next to --questions. Words that only these have are kept.
+    sentence_share: Share of the questions that are made of sentences of
+      --queries_dir, next to --questions. Words that only these have are kept.
     freeze_query_tower: Whether Embed_input is not trained.
     freeze_block_tower: Whether Embed_doc is not trained (Section 3.3). If it
       is, each step embeds the blocks that it reads. The index, which is built

@@ -49,6 +49,8 @@ class Question(NamedTuple):
     gold_id: Id of the article that the question was written from, or ''.
     title: Title of the question's record or group, as in SQuAD, or ''.
     is_impossible: Whether the corpus has no answer.
+    gold_block: Id of the block with the answer, or -1; only in memory, for
+      questions made from a corpus.
   """
 
   question: str
@@ -58,6 +60,7 @@ class Question(NamedTuple):
   gold_id: str = ''
   title: str = ''
   is_impossible: bool = False
+  gold_block: int = -1
 
 
 def read_questions(
