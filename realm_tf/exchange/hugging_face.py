@@ -1,7 +1,7 @@
 """Hugging Face directories -> one model, its weights and its index.
 
-Reads BERT and REALM models (`google/realm-*`), sentence-transformers of BERTs,
-and T5, without torch or transformers.
+Reads BERT, DistilBERT, ELECTRA and REALM models (`google/realm-*`), their
+readers of SQuAD, sentence-transformers, and T5, without torch or transformers.
 """
 
 import os
@@ -17,6 +17,7 @@ from realm_tf.exchange import hugging_face_files
 from realm_tf.exchange import hugging_face_names
 from realm_tf.exchange import imported
 from realm_tf.exchange import sentence_transformers
+from realm_tf.exchange import span_heads
 from realm_tf.exchange import t5
 from realm_tf.model import bert
 from realm_tf.model import config_sizes
@@ -41,7 +42,7 @@ _OFF = (
   'quantization_config',
 )
 _FIELDS = {
-  'model_type': json_text.one_of('bert', 'realm'),
+  'model_type': json_text.one_of('bert', 'realm', 'distilbert', 'electra'),
   'architectures': json_text.optional(json_text.list_of(json_text.TEXT)),
   'hidden_act': json_text.optional(json_text.one_of(*_ACTIVATIONS)),
   'layer_norm_eps': json_text.optional(
@@ -59,6 +60,7 @@ _FIELDS = {
   'max_position_embeddings': hugging_face_files.SIZE,
   'hidden_dropout_prob': _NUMBER,
   'attention_probs_dropout_prob': _NUMBER,
+  'embedding_size': _WIDTH,
   'retriever_proj_size': _WIDTH,
   'span_hidden_size': _WIDTH,
   'max_span_width': _WIDTH,
@@ -68,8 +70,24 @@ _FIELDS = {
 }
 
 
+# DistilBERT's field -> BERT's.
+_DISTILBERT = {
+  'dim': 'hidden_size',
+  'hidden_dim': 'intermediate_size',
+  'n_layers': 'num_hidden_layers',
+  'n_heads': 'num_attention_heads',
+  'activation': 'hidden_act',
+  'dropout': 'hidden_dropout_prob',
+  'attention_dropout': 'attention_probs_dropout_prob',
+}
+_TYPES = '_bert/type_embeddings/embeddings'  # DistilBERT has none.
+_LINEAR_KERNEL = f'{hugging_face_names.LINEAR_HEAD}/kernel'
 _RECORDS = 'block_records.npy'
 _BLOCK_EMBEDDINGS = 'block_emb'  # Name of the index's matrix.
+_OTHERS = (
+  *('roberta', 'xlm-roberta', 'camembert', 'albert', 'mobilebert', 'mpnet'),
+  *('deberta', 'deberta-v2', 'modernbert', 'dpr', 'xlnet', 'longformer'),
+)
 _NORMALIZED_SCALE = 20.0  # The scale of sentence-transformers' training.
 _HEAD = 'cls.predictions.transform.dense.weight'
 _DECODER = 'cls.predictions.decoder.weight'
@@ -95,7 +113,10 @@ def load(
     )
   if len(directories) == 1 and t5.is_t5(directories[0]):
     return t5.load(directories[0], given)
-  return imported.join([read(each) for each in directories], given)
+  found = imported.join([read(each) for each in directories], given)
+  if _LINEAR_KERNEL not in found.arrays:
+    return found
+  return span_heads.resolve(found)
 
 
 def _notes(recipe: sentence_transformers.Recipe) -> list[str]:
@@ -120,10 +141,8 @@ def read(path: str) -> imported.Imported:
   """Reads a directory; UserError for damaged files and unsupported models."""
   recipe = sentence_transformers.read(path)
   encoder_dir = recipe.encoder_dir
-  values = hugging_face_files.read_json(
-    encoder_dir, 'config.json', _FIELDS, required=True
-  )
   config_path = os.path.join(encoder_dir, 'config.json')
+  values = _read_config(encoder_dir, config_path)
   records = os.path.join(encoder_dir, _RECORDS)
   architecture = next(iter(values.get('architectures', [])), '')
   model = _model_config(values, config_path, architecture, recipe)
@@ -136,6 +155,17 @@ def read(path: str) -> imported.Imported:
   tensors = hugging_face_files.Tensors(encoder_dir)
   is_tied = values.get('tie_word_embeddings', True)
   arrays, report = _convert(tensors, model, architecture, is_tied, config_path)
+  if values['model_type'] == 'distilbert':
+    lacking = [name for name in report.missing if name.endswith(_TYPES)]
+    zeros = np.zeros([2, model.reader_bert.hidden_size], np.float32)
+    arrays |= dict.fromkeys(lacking, zeros)
+    kept = [name for name in report.missing if name not in lacking]
+    report = report._replace(missing=kept)
+  shape = arrays.get(_LINEAR_KERNEL, np.zeros([0, 2])).shape
+  if shape[1] != 2:
+    raise hugging_face_files.wrong(
+      path, 'have a start and an end logit in qa_outputs', f'{shape[1]} labels'
+    )
   hugging_face_names.check_whole(report, path)
   shapes = {name: array.shape for name, array in arrays.items()}
   config_sizes.check(model, shapes, path)
@@ -163,6 +193,35 @@ def read(path: str) -> imported.Imported:
     path=path,
     is_tuned=architecture == 'RealmForOpenQA',
   )
+
+
+def _read_config(directory: str, path: str) -> dict[str, Any]:
+  """Returns the config in BERT's words; UserError for other networks."""
+  name = os.path.basename(path)
+  kind = hugging_face_files.read_json(
+    directory, name, {'model_type': json_text.TEXT}, required=True
+  )['model_type']
+  known = _FIELDS['model_type']
+  if kind in _OTHERS:
+    raise errors.UserError(
+      'A Hugging Face directory must hold a BERT, DistilBERT or ELECTRA. Found '
+      f'a {kind} in {path}. Take an uncased BERT of its kind: as a reader '
+      'deepset/minilm-uncased-squad2 or deepset/bert-base-uncased-squad2.'
+    )
+  if kind != 'distilbert':
+    values = hugging_face_files.read_json(directory, name, _FIELDS)
+    width = values.get('embedding_size', values['hidden_size'])
+    if width != values['hidden_size']:
+      raise hugging_face_files.wrong(
+        path, 'have embeddings of its hidden size', f'embedding_size {width}'
+      )
+    return values
+  own = {ours: theirs for theirs, ours in _DISTILBERT.items()}
+  fields = {own.get(field, field): each for field, each in _FIELDS.items()}
+  values = hugging_face_files.read_json(
+    directory, name, {**fields, 'model_type': known}
+  )
+  return {_DISTILBERT.get(field, field): each for field, each in values.items()}
 
 
 def _convert(

@@ -22,6 +22,7 @@ ROLES = {
   'RealmForOpenQA': {'embedder.': ('shared',), 'reader.': ('reader',)},
 }
 BERT_ROLES = {'': ('shared', 'reader')}  # Both start from a plain BERT.
+LINEAR_HEAD = 'span_reader/linear'  # Of readers trained on SQuAD.
 _Pair = tuple[str, str]  # Their name, our name.
 _NUM_TYPES = 2  # Segments of a sequence: a query or title, and a body.
 
@@ -74,7 +75,20 @@ _READER_HEADS = (
   *_dense(f'{_QA}.dense_intermediate', 'span_reader/projection'),
   *_norm(f'{_QA}.layer_normalization', 'span_reader/layer_norm'),
   *_dense(f'{_QA}.dense_output', 'span_reader/score'),
+  *_dense(_QA, LINEAR_HEAD),
 )
+# DistilBERT's name -> BERT's.
+_DISTILBERT = {
+  r'^transformer\.layer\.': 'encoder.layer.',
+  r'\.attention\.q_lin\.': '.attention.self.query.',
+  r'\.attention\.k_lin\.': '.attention.self.key.',
+  r'\.attention\.v_lin\.': '.attention.self.value.',
+  r'\.attention\.out_lin\.': '.attention.output.dense.',
+  r'\.sa_layer_norm\.': '.attention.output.LayerNorm.',
+  r'\.ffn\.lin1\.': '.intermediate.dense.',
+  r'\.ffn\.lin2\.': '.output.dense.',
+  r'\.output_layer_norm\.': '.output.LayerNorm.',
+}
 
 
 class Report(NamedTuple):
@@ -119,11 +133,12 @@ def convert(
             theirs[original], original, our_name, config
           )
   # A missing head is no fault; an incomplete head is.
-  heads = {name.partition('/')[0] for name in ours}
+  head = re.compile(f'{LINEAR_HEAD}|[^/]+')
+  heads = {head.findall(name)[0] for name in ours}
   missing = [
     name
     for name in absent
-    if name.partition('/')[0] in heads or '_bert/' in name
+    if head.findall(name)[0] in heads or '_bert/' in name
   ]
   return ours, Report(sorted(used), sorted(missing), sorted(set(theirs) - used))
 
@@ -169,12 +184,15 @@ def num_layers(names: Iterable[str]) -> int:
 
 
 def modern(name: str) -> str:
-  """Returns the name without 'bert.' or 'realm.', in the current spelling."""
+  """Returns BERT's name, in the current spelling, without the model's name."""
   name = re.sub(
-    r'^((?:query_embedder|embedder|reader)\.)?(bert|realm)\.',
+    r'^((?:query_embedder|embedder|reader)\.)?(bert|realm|electra|distilbert)\.',
     lambda match: match.group(1) or '',
     name,
   )
+  if name.startswith('transformer.layer.'):
+    for theirs, ours in _DISTILBERT.items():
+      name = re.sub(theirs, ours, name)
   name = re.sub(r'\.gamma$', '.weight', name)
   return re.sub(r'\.beta$', '.bias', name)
 

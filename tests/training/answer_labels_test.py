@@ -68,6 +68,13 @@ class AnswerLabelsTest(absltest.TestCase):
         labels.has_answer(row, np.array([0, 1]))
         self.assertEqual(labels.table.num_gathered, num_gathered)
 
+  def test_a_question_made_from_a_block_has_that_gold_block(self):
+    labels = _labels(
+      questions_lib.Question('?', ('d',), gold_id='article 0', gold_block=0),
+      supervision='gold',
+    )
+    self.assertEqual(labels.gold(0).tolist(), [0])
+
   def test_gold_blocks_are_the_articles_blocks_with_the_answer(self):
     labels = _labels(
       questions_lib.Question('?', ('d',), gold_id='article 0'),
