@@ -142,6 +142,7 @@ def stages(
     has_questions=asked,
     has_reader=bool(reader),
     minutes=minutes,
+    cores=recipe.cores,
     resolve=recipe.config,
   )
   print(own_text_plan.beginning(found, plan, encoder, reader))

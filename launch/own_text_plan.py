@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 import math
-import os
 from typing import Any, NamedTuple
 
 from . import runner
@@ -39,9 +38,9 @@ STAGES: dict[str, tuple[str, int, float, tuple, tuple]] = {
   'embedders': ('blocks', 64, 1.7, (), (20, 60, 600)),
   'reader': ('sentences', 32, 2.0, (), (10, 150, 2000)),
   'realm': ('sentences', 16, 35.0, (), (3, 40, 600)),
-  'span_reader': ('sentences', 8, 3.4, (2, 60, 4000), (8, 150, 1500)),
+  'span_reader': ('sentences', 8, 5.2, (2, 60, 4000), (8, 150, 1500)),
   'towers': ('questions', 32, 2.0, (3, 50, 700), (10, 100, 700)),
-  'gold': ('questions', 8, 4.6, (3, 200, 3600), (10, 400, 3600)),
+  'gold': ('questions', 8, 5.2, (3, 200, 3600), (10, 400, 3600)),
   'qa': ('questions', 16, 4.0, (1, 50, 560), (3, 50, 560)),
 }
 # Stage -> section of the config that has its steps and batch size.
@@ -74,6 +73,7 @@ def make(
   has_questions: bool,
   has_reader: bool = False,
   minutes: float = 8.0,
+  cores: int = 2,
   resolve: Callable[[config_lib.ExperimentConfig], config_lib.ExperimentConfig],
 ) -> Plan:
   """Returns the plan for the fields of survey.json.
@@ -82,7 +82,7 @@ def make(
     config: For an imported encoder, or for small random weights.
     has_questions: Whether questions measure.
     has_reader: Whether a reader is given.
-    minutes: Most minutes of this machine to learn to read from the text.
+    minutes: Most minutes of `cores` to learn to read from the text.
     resolve: Changes the planned config, as --set does.
   """
   lengths = config.lengths
@@ -99,7 +99,7 @@ def make(
       name: n for name, n in steps.items() if not name.endswith('reader')
     }
   elif is_imported and 'span_reader' in steps:
-    most = affordable('span_reader', minutes, block_secs)
+    most = affordable('span_reader', minutes * cores, block_secs)
     steps['span_reader'] = min(steps['span_reader'], most)
   held_out = survey['held_out_share'] * survey['num_sentences']
   measures = held_out >= _FEWEST_MEASURED and 'span_reader' in steps
@@ -127,14 +127,13 @@ def make(
 
 
 def affordable(stage: str, minutes: float, block_secs: float) -> int:
-  """Returns the steps of a stage that this machine does in some minutes.
+  """Returns the steps of a stage that one core does in some minutes.
 
   Args:
     block_secs: Seconds of one core to train on a block.
   """
   _, batch_size, blocks, *_ = STAGES[stage]
-  step_secs = batch_size * blocks * block_secs / len(os.sched_getaffinity(0))
-  return max(1, round(60 * minutes / step_secs))
+  return max(1, round(60 * minutes / (batch_size * blocks * block_secs)))
 
 
 def beginning(

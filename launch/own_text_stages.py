@@ -93,7 +93,14 @@ class Work(common.Jobs):
     self.models[name] = {
       'model_dir': model,
       'reader_dir': self.reader,
-      'index_dir': self.index(f'index_{name}', model, at=f'index_{name}'),
+      'index_dir': self.index(
+        f'index_{name}',
+        model,
+        at=f'index_{name}',
+        alone=True,
+        # The reader takes longest, with all cores too.
+        needs=[self.reader] if 'span_reader' in self.steps else [],
+      ),
     }
 
   def _learn_to_read(self, first: str) -> str:
@@ -128,6 +135,7 @@ class Work(common.Jobs):
       retriever='bm25',
       init_from=self.start or reader,
       queries_dir=self.sentences,
+      alone=True,
     )
     return reader
 

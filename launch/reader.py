@@ -103,7 +103,9 @@ def stages(
   # Three times over the questions at most.
   most = 3 * number // CONFIG.finetuning.batch_size
   affordable = own_text_plan.affordable(
-    'gold', minutes, found['train_secs'] * CONFIG.lengths.block_tokens
+    'gold',
+    minutes * recipe.cores,
+    found['train_secs'] * CONFIG.lengths.block_tokens,
   )
   steps = {'optimizer': {'num_steps': max(61, min(most, affordable))}}
   reader = recipe.stage(
@@ -115,6 +117,7 @@ def stages(
     retriever='bm25',
     init_from=start,
     run_dir=runner.OUTPUT,
+    alone=True,
     **own_text_stages.sizes_of(start),
   )
   recipe.stage(

@@ -46,6 +46,7 @@ class Stage(NamedTuple):
     runs: The stage's own run, and its companion's.
     needs: Names of stages.
     cost: Seconds on one core, until a run is measured.
+    alone: Whether the stage runs without another one, with all cores.
   """
 
   name: str
@@ -54,6 +55,7 @@ class Stage(NamedTuple):
   config: Optional[config_lib.ExperimentConfig]
   needs: frozenset[str]
   cost: float
+  alone: bool = False
 
   @property
   def action(self) -> Action:
@@ -119,6 +121,7 @@ class Recipe:
     companion: Optional[Run] = None,
     needs: Iterable[Output] = (),
     cost: float = 10.0,
+    alone: bool = False,
     **flags: Any,
   ) -> Output:
     """Adds a stage, unless it is there already, and returns its output.
@@ -141,7 +144,7 @@ class Recipe:
     ]
     values = [value for _, given in runs for value in given.values()]
     needed = self._needs([at, *needs, *values]) - {name}
-    stage = Stage(name, runs, output, config, needed, cost)
+    stage = Stage(name, runs, output, config, needed, cost, alone)
     known = self.stages.setdefault(name, stage)
     if known._replace(needs=needed) != stage:
       raise ValueError(f'Stages must have distinct names. Found two {name!r}.')

@@ -122,7 +122,8 @@ def next_stage(
   """Returns a stage that may begin now, and its threads, or None.
 
   The ready stages share the free cores: small matrices use them better in
-  several one-thread processes. Until a text can be shown, only the stages that
+  several one-thread processes; a stage `alone` waits for them, and has all
+  cores. Until a text can be shown, only the stages that
   it needs begin. Of these the one with the longest path to the end is next.
 
   Args:
@@ -141,7 +142,10 @@ def next_stage(
   number = min(len(ready), cores, most - len(running))
   if number < 1:
     return None
-  return max(ready, key=lambda name: ways[name]), cores // number
+  first = max(ready, key=lambda name: ways[name])
+  if recipe.stages[first].alone:
+    return None if running else (first, cores)
+  return first, cores // number
 
 
 def _ways(recipe: recipe_lib.Recipe) -> dict[str, tuple[bool, float]]:

@@ -22,12 +22,14 @@ from tests.launch import jobs
 _TIMEOUT_SECS = 120
 
 
-def _next(needs, costs, left, running=(), *, shown='', cores=2, most=9):
+def _next(
+  needs, costs, left, running=(), *, shown='', alone='', cores=2, most=9
+):
   """Returns the next stage; `needs` is name -> names, in order."""
   recipe = runner.Recipe('run')
   for (name, needed), cost in zip(needs.items(), costs, strict=True):
     outputs = [recipe.stages[each].output for each in needed]
-    recipe.stage(name, 'x', needs=outputs, cost=cost)
+    recipe.stage(name, 'x', needs=outputs, cost=cost, alone=name in alone)
   recipe.show('title', [recipe.stages[each].output for each in shown], str)
   with absltest.mock.patch.object(runner.Recipe, 'cores', cores):
     return schedule.next_stage(recipe, left, dict(running), most)
@@ -61,6 +63,17 @@ class NextStageTest(parameterized.TestCase):
       ('c', {}, ('c', 8)),
     ):
       step = _next(needs, costs, left, running, cores=8)
+      self.assertEqual(step, expected)
+
+  def test_a_stage_alone_waits_for_all_cores(self):
+    needs, costs = dict.fromkeys('abc', ''), (3, 2, 1)
+    for left, running, expected in (
+      ('abc', {}, ('a', 8)),
+      ('bc', {'a': 8}, None),
+      ('bc', {}, ('b', 4)),
+      ('ac', {'b': 4}, None),
+    ):
+      step = _next(needs, costs, left, running, cores=8, alone='a')
       self.assertEqual(step, expected)
 
   def test_memory_limits_the_stages_at_the_same_time(self):
