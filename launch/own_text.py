@@ -30,7 +30,6 @@ from . import runner
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
-from realm_tf.run import recipe_result
 
 # Settings for an imported encoder; `own_text_plan` fits them to the text. Only
 # questions train its embedders: sentences improved no imported encoder clearly.
@@ -122,27 +121,14 @@ def stages(
     'text_key': text_key,
     'title_key': title_key,
   }
-  survey = recipe.stage(
-    'survey',
-    'survey',
-    recipe.config(config),
-    **reading,
-    **own_text_stages.sizes_of(start),
-    tagger=own_text_stages.TAGGER,
-    questions=runner.Input(questions),
-    output_dir=runner.OUTPUT,
-  )
-  recipe.finish()
+  survey = _survey(recipe, config, start, questions, reading)
   found = json.loads(pathlib.Path(survey, 'survey.json').read_text())
-  asked = bool(found['num_held_out_questions'] or test_questions)
   plan = own_text_plan.make(
     found,
     config,
     is_imported=bool(start or reader_dir),
-    has_questions=asked,
-    has_reader=bool(reader),
-    minutes=minutes,
-    cores=recipe.cores,
+    has_questions=bool(found['num_held_out_questions'] or test_questions),
+    minutes=0 if reader else minutes * recipe.cores,
     resolve=recipe.config,
   )
   print(own_text_plan.beginning(found, plan, encoder, reader))
@@ -155,6 +141,28 @@ def stages(
   held_out = survey / 'held_out_questions.jsonl'
   has_any = found['num_held_out_questions']
   work.open_page(held_out if has_any else '', runner.Input(test_questions))
+
+
+def _survey(
+  recipe: runner.Recipe,
+  config: config_lib.ExperimentConfig,
+  start: str,
+  questions: str,
+  reading: dict[str, Any],
+) -> runner.Output:
+  """Runs the survey of the text and of this machine; returns its directory."""
+  survey = recipe.stage(
+    'survey',
+    'survey',
+    recipe.config(config),
+    **reading,
+    **own_text_stages.sizes_of(start),
+    tagger=own_text_stages.TAGGER,
+    questions=runner.Input(questions),
+    output_dir=runner.OUTPUT,
+  )
+  recipe.finish()
+  return survey
 
 
 def summary(run_dir: str) -> str:
@@ -195,9 +203,10 @@ def main():
 def imported(recipe: runner.Recipe, stage: str, flag: str, given: str) -> str:
   """Returns the model directory that a flag gives, or '' for none."""
   path = given.removeprefix('hf:')
-  if os.path.isfile(os.path.join(path, recipe_result.NAME)):
-    found = recipe_result.read(path)
-    path = found.get(f'{flag}_dir', found['model_dir'])
+  result = pathlib.Path(path, 'realm.json')
+  if result.is_file():  # RUN_DIR of a recipe.
+    found = json.loads(result.read_text())
+    path = os.path.join(path, found.get(f'{flag}_dir', found['model_dir']))
   if not path or os.path.isdir(os.path.join(path, 'params')):
     return runner.Input(path)
   if not os.path.isdir(path):

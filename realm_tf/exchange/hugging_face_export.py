@@ -1,8 +1,9 @@
 """A model's encoder -> a Hugging Face directory, the inverse of the importer.
 
-transformers opens the directory as a BertModel. BertModel has no place for the
-heads of the release's embedder and of readers: they are omitted and listed. All
-other embedders are complete for sentence-transformers.
+transformers opens the directory as a BertModel, which has no place for heads of
+the release's embedder and reader: they are omitted and listed. Other embedders
+are complete for sentence-transformers, and a reader with a linear head is a
+BertForQuestionAnswering.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from realm_tf.run import layout
 from realm_tf.text import tokenizer_files
 
 _ACTIVATIONS = {'gelu_tanh': 'gelu_new', 'gelu': 'gelu', 'relu': 'relu'}
+_LINEAR = hugging_face_names.LINEAR_HEAD
 _HEADS = {
   'query': ('query_embedder/', 'shared_embedder/'),
   'block': ('block_embedder/', 'shared_embedder/'),
@@ -58,14 +60,19 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
       f'--model_dir must hold the encoder of --tower={tower}. Found none in '
       f'{layout.params_file(opened.params.path)}. Choose another --tower.'
     )
-  _write_module(output_dir, _bert_config(bert, theirs), theirs)
+  values = _bert_config(bert, theirs)
+  has_qa = tower == 'reader' and f'{_LINEAR}/kernel' in arrays
+  if has_qa:
+    values['architectures'] = ['BertForQuestionAnswering']
+    theirs = _with_qa(theirs, arrays)
+  _write_module(output_dir, values, theirs)
   tokenizer_files.write_hugging_face(
     output_dir, tokenizer.vocabulary, tokenizer.rules, bert.max_positions
   )
   head = {n: v for n, v in arrays.items() if n.startswith(_HEADS[tower])}
   # The release's head has no counterpart among sentence-transformers' modules.
   if tower == 'reader' or embedder.head not in _POOLINGS:
-    return sorted(head)
+    return sorted(name for name in head if not (has_qa and _LINEAR in name))
   _write_head(output_dir, embedder, bert.hidden_size, head)
   _write_json(
     os.path.join(output_dir, 'sentence_bert_config.json'),
@@ -85,6 +92,18 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
     },
   )
   return []
+
+
+def _with_qa(
+  encoder: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+  """Returns the weights of a BertForQuestionAnswering."""
+  kernel, bias = (arrays[f'{_LINEAR}/{part}'] for part in ('kernel', 'bias'))
+  return {
+    **{f'bert.{name}': array for name, array in encoder.items()},
+    'qa_outputs.weight': np.ascontiguousarray(kernel.T),
+    'qa_outputs.bias': bias,
+  }
 
 
 def _text(pieces: Sequence[str]) -> str:

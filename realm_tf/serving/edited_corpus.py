@@ -11,6 +11,7 @@ from typing import NamedTuple, Optional, cast
 
 import numpy as np
 
+from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
@@ -54,6 +55,11 @@ class EditedCorpus:
   """
 
   def __init__(self, loaded: model_files.OpenModel):
+    if not loaded.index:
+      raise errors.UserError(
+        '--allow_edits must have an index, in which changed blocks are found. '
+        f'Found none in {loaded.path}. Build one with bin.build_index.'
+      )
     self._base, self._loaded = loaded.table, loaded
     self._embed_blocks = embedding.opener(
       loaded.model, loaded.tokenizer.special_ids, loaded.config.index

@@ -94,11 +94,6 @@ def load(
     )
   build_sparse = build_sparse or KeptBm25()
   loaded = loading.load(model_dir, corpus_dir, index_dir, choices.retriever)
-  if allow_edits and not loaded.index:
-    raise errors.UserError(
-      '--allow_edits must have an index, in which changed blocks are found. '
-      f'Found none in {model_dir}. Build one with bin.build_index.'
-    )
   corpus, edits = loaded.table, None
   article_blocks = corpus.article_blocks
   if allow_edits or is_live:

@@ -30,7 +30,7 @@ class HuggingFaceExportTest(parameterized.TestCase):
     self.directory = self.create_tempdir().full_path
     self.exported = os.path.join(self.directory, 'exported')
 
-  def _model_dir(self, parts, **changes):
+  def _model_dir(self, parts, span_head='mlp', **changes):
     """Writes a random model; returns its directory and variables by name."""
     corpus_dir = tiny.write_corpus(self.directory)
     config = tiny.config()
@@ -39,7 +39,10 @@ class HuggingFaceExportTest(parameterized.TestCase):
     )
     embedder = config_lib.EmbedderConfig(embedding_size=4, **changes)
     config = dataclasses.replace(
-      config, model=dataclasses.replace(model_config, embedder=embedder)
+      config,
+      model=dataclasses.replace(
+        model_config, embedder=embedder, span_head=span_head
+      ),
     )
     model = realm_model.RealmModel(config.model, parts)
     rng = np.random.default_rng(0)
@@ -80,6 +83,18 @@ class HuggingFaceExportTest(parameterized.TestCase):
     )
     bert = found.model.reader_bert
     self.assertEqual((bert.num_heads, bert.hidden_size), (2, 8))
+
+  def test_a_linear_reader_returns_with_its_head(self):
+    model_dir, variables = self._model_dir(
+      [realm_model.SPAN], span_head='linear_null'
+    )
+    left_out = hugging_face_export.export(model_dir, 'reader', self.exported)
+    self.assertEmpty(left_out)
+    found = hugging_face.read(self.exported)
+    self.assertEmpty(found.report.missing)
+    for part in ('kernel', 'bias'):
+      name = f'span_reader/linear/{part}'
+      np.testing.assert_array_equal(found.arrays[name], variables[name])
 
   def test_names_and_shapes_fit_bert_model(self):
     model_dir, _ = self._model_dir([realm_model.EMBEDDER])

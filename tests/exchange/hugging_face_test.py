@@ -153,7 +153,8 @@ class HuggingFaceTest(parameterized.TestCase):
     ({'layer_norm_eps': 1e-5}, 'layer_norm_eps`, which is 1e-05'),
     ({'architectures': 'BertModel'}, 'architectures'),
     ({'model_type': None}, 'model_type'),
-    ({'model_type': 'roberta'}, "model_type`, which is 'roberta'"),
+    ({'model_type': 'gpt2'}, "model_type`, which is 'gpt2'"),
+    ({'model_type': 'roberta'}, 'Found a roberta .*deepset/minilm-uncased'),
     ({'num_attention_heads': 4}, 'num_heads=4'),
     ({'tie_word_embeddings': 1}, 'tie_word_embeddings'),
   )

@@ -83,11 +83,11 @@ class OwnTextPlanTest(parameterized.TestCase):
     # = 3.328 s for a step; 960 s of two cores, and 60 s of one.
     slow = _MIDDLE | {'train_secs': 1e-3}
     self.assertEqual(_plan(slow).steps['span_reader'], 288)
-    few = _plan(slow, minutes=1, cores=1).steps['span_reader']
+    few = _plan(slow, minutes=1).steps['span_reader']
     self.assertEqual(few, 18)
 
   def test_a_given_reader_learns_nothing_from_text(self):
-    self.assertEqual(_plan(_MIDDLE, has_reader=True).steps, {})
+    self.assertEqual(_plan(_MIDDLE, minutes=0).steps, {})
 
   @parameterized.parameters(True, False)
   def test_without_a_measure_only_the_readers_train(self, is_imported):
