@@ -15,7 +15,6 @@ own_text takes RUN_DIR like a reader from Hugging Face.
 import json
 import os
 import pathlib
-from typing import Any
 
 from . import own_text
 from . import own_text_plan
@@ -95,11 +94,10 @@ def stages(
     output_dir=runner.OUTPUT,
   )
   recipe.finish()
-  found = json.loads(pathlib.Path(survey, 'survey.json').read_text())
   reader = recipe.stage(
     'reader',
     'finetune',
-    recipe.config(_of_length(found, minutes * recipe.cores)),
+    recipe.config(_of_length(survey, minutes * recipe.cores)),
     corpus_dir=corpus,
     questions=asked,
     retriever='bm25',
@@ -108,14 +106,9 @@ def stages(
     alone=True,
     **sizes,
   )
+  page = {'model_dir': reader, 'corpus_dir': corpus, 'retriever': 'bm25'}
   recipe.stage(
-    'realm.json',
-    runner.write_parts,
-    model_dir=reader,
-    corpus_dir=corpus,
-    retriever='bm25',
-    num_read=5,
-    output=runner.OUTPUT,
+    'realm.json', runner.write_parts, **page, num_read=5, output=runner.OUTPUT
   )
 
 
@@ -130,13 +123,12 @@ def _texts(
   return data / 'questions.jsonl', data / 'articles.jsonl'
 
 
-def _of_length(
-  survey: dict[str, Any], minutes: float
-) -> config_lib.ExperimentConfig:
+def _of_length(survey_dir: str, minutes: float) -> config_lib.ExperimentConfig:
   """Returns CONFIG with the steps that one core does in some minutes.
 
   They read the questions at most three times.
   """
+  survey = json.loads(pathlib.Path(survey_dir, 'survey.json').read_text())
   number = survey['num_train_questions'] + survey['num_held_out_questions']
   block_secs = survey['train_secs'] * CONFIG.lengths.block_tokens
   most = 3 * number // CONFIG.finetuning.batch_size

@@ -158,7 +158,7 @@ def ask(
 def _question_word(
   answer: Answer, text: str, before: str, after: str, rng: random.Random
 ) -> tuple[str, str]:
-  """Returns the words that ask, and `before` without the words that these replace."""
+  """Returns the words that ask, and `before` without their place."""
   match = _PREPOSITION.search(before)
   preposition = match[1] if match else ''
   without = before[: match.start()] if match else before
