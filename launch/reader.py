@@ -106,14 +106,19 @@ def stages(
     alone=True,
     **sizes,
   )
-  page: dict[str, Any] = {'retriever': 'bm25', 'num_read': 5}
+  _name_parts(recipe, reader, corpus)
+
+
+def _name_parts(recipe: runner.Recipe, reader: str, corpus: str) -> None:
+  """Adds realm.json: BM25 finds, and the reader reads."""
   recipe.stage(
     'realm.json',
     runner.write_parts,
     model_dir=reader,
     corpus_dir=corpus,
+    retriever='bm25',
+    num_read=5,
     output=runner.OUTPUT,
-    **page,
   )
 
 
