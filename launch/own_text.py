@@ -63,11 +63,12 @@ CONFIG = config_lib.ExperimentConfig(
   ),
   # Trained with the reader, Embed_input would memorize the articles.
   finetuning=config_lib.FinetuningConfig(
-    optimizer=config_lib.OptimizerConfig(1e-4, 560),
+    optimizer=config_lib.OptimizerConfig(2e-4, 560),
     batch_size=16,
     bucket_batches=16,
     num_searched=100,
     null_spans=True,
+    answer_by='text',
     freeze_query_tower=True,
     joint_tokens=140,
     checkpoint_every_steps=100,

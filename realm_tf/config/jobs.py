@@ -167,8 +167,6 @@ class FinetuningConfig(JobConfig):
       their gold blocks, if known (`gold_id`), for less padding. 1 sorts none.
     num_searched: Blocks of the early-update loss (the release: 5000).
     num_read: K, blocks that are read.
-    retrieval_weight: Factor of f(x,z) where blocks are read: below 1, p(z|x) is
-      flatter, and more of the K blocks have a say.
     objective: 'marginal', over all occurrences of an answer (Section 3.2);
       'hard_em', the likeliest span and block only (Min et al. 2019); or
       'per_block', in each block alone, whose null span is right where it lacks
@@ -209,7 +207,6 @@ class FinetuningConfig(JobConfig):
   bucket_batches: int = fields.positive(1)
   num_searched: int = 5000
   num_read: int = fields.positive(5)
-  retrieval_weight: float = fields.positive(1.0)
   objective: str = fields.one_of('marginal', 'hard_em', 'per_block')
   supervision: str = fields.one_of('gold', 'answer')
   read_titles: bool = False

@@ -120,7 +120,6 @@ class GraphAnswerer:
     block_ids, scores = self.search(
       queries, num_searched(self.finetuning, self.num_blocks)
     )
-    scores *= self.finetuning.retrieval_weight
     ids = ids[:, : self.lengths.question_tokens]
     read_ids = block_ids[:, : self.num_read]
     texts = tf.where(

@@ -93,9 +93,6 @@ class Answerer:
       found = interfaces.Neighbors(
         *(array[rows, : config_lib.NUM_COMPARED] for array in retrieved)
       )
-      found = found._replace(
-        scores=found.scores * np.float32(self.finetuning.retrieval_weight)
-      )
       read = interfaces.Neighbors(
         *(array[:, : self.num_read] for array in found)
       )

@@ -197,9 +197,7 @@ class FinetuningTrainer(step_trainer.StepTrainer):
       batch['title_ids'] if self._config.read_titles else None,
     )
     spans, null = self.model.span_reader(joint, body_length, training=True)
-    read_scores = self._config.retrieval_weight * tf.gather(
-      scores, batch['read_rows'], batch_dims=1
-    )
+    read_scores = tf.gather(scores, batch['read_rows'], batch_dims=1)
     each = tf.reshape(spans, [*tf.unstack(tf.shape(spans))[:2], -1])
     flat = tf.reshape(
       each + read_scores[:, :, None], [tf.shape(spans)[0], -1]
