@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tokenize
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from absl import logging
 import tensorflow as tf
@@ -49,6 +49,7 @@ class Question(NamedTuple):
     gold_id: Id of the article that the question was written from, or ''.
     title: Title of the question's record or group, as in SQuAD, or ''.
     is_impossible: Whether the corpus has no answer.
+    gold_block: Row of the block, for questions made from its text.
   """
 
   question: str
@@ -58,6 +59,7 @@ class Question(NamedTuple):
   gold_id: str = ''
   title: str = ''
   is_impossible: bool = False
+  gold_block: Optional[int] = None
 
 
 def read_questions(

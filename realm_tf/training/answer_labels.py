@@ -119,12 +119,17 @@ class AnswerLabels:
     self._num_known = 0
     self._gold: dict[int, np.ndarray] = {}  # Ids by question.
     for row, question in enumerate(questions.given):
-      if config.supervision == 'gold' and question.gold_id:
-        own = table.find_article(question.gold_id)
-        self._gold[row] = own[self._matches(row, own, self._bodies(own))]
+      if config.supervision != 'gold':
+        continue
+      if question.gold_block is not None:
+        self._gold[row] = self._having(row, np.array([question.gold_block]))
+      if question.gold_id and not self.gold(row).size:
+        self._gold[row] = self._having(
+          row, table.find_article(question.gold_id)
+        )
 
   def gold(self, row: int) -> np.ndarray:
-    """Returns the question's `gold_id` blocks with its answer, int64 [n]."""
+    """Returns the question's gold blocks with its answer, int64 [n]."""
     return self._gold.get(row, np.zeros([0], np.int64))
 
   def has_answer(self, row: int, block_ids: np.ndarray) -> np.ndarray:
@@ -209,6 +214,10 @@ class AnswerLabels:
 
   def _bodies(self, block_ids: np.ndarray) -> np.ndarray:
     return self.table.gather(block_ids, 1, self._length)[1]
+
+  def _having(self, row: int, block_ids: np.ndarray) -> np.ndarray:
+    """Returns the blocks [N] that hold an answer's text, int64 [n]."""
+    return block_ids[self._matches(row, block_ids, self._bodies(block_ids))]
 
   def _matches(
     self, row: int, block_ids: np.ndarray, bodies: np.ndarray

@@ -1,0 +1,317 @@
+"""Finds the spans of a sentence that a question may ask for, and how.
+
+Rules for English: dates, numbers before a noun, the tagger's names, and plain
+noun phrases. The words around a name tell persons from places; a person's last
+name counts in the whole article.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+import re
+from typing import NamedTuple
+
+from realm_tf.corpus import dates
+from realm_tf.text import english
+
+DATE, NUMBER, PERSON, PLACE, NAME, PHRASE = KINDS = (
+  'dates',
+  'numbers',
+  'persons',
+  'places',
+  'other names',
+  'phrases',
+)
+
+
+class Asked(NamedTuple):
+  """An answer, and the words that ask for it.
+
+  Attributes:
+    start: First character of the answer.
+    end: Its end.
+    kind: One of KINDS.
+    first: First character that a question leaves out: of a preposition, an
+      article, or the answer.
+    last: End of what a question leaves out: a noun after a number, too.
+    words: What may replace it: 'when', 'in what year'.
+  """
+
+  start: int
+  end: int
+  kind: str
+  first: int
+  last: int
+  words: tuple[str, ...]
+
+
+def _any(name: str) -> str:
+  return english.one_of(name)
+
+
+_WORDS = {name: frozenset(words) for name, words in english.WORDS.items()}
+_PERSON = rf'(?:{"|".join(english.WORDS["person nouns"])})'
+_FUNCTION = _WORDS['lower words'] | _WORDS['auxiliaries']
+_VERBS = frozenset(
+  pair.partition(':')[0]
+  for name in ('past verbs', 'present verbs')
+  for pair in english.WORDS[name]
+)
+
+# Dates. 'When' replaces the first prepositions; the others stay.
+_BEFORE_DATE = re.compile(
+  r'(?:^|(?<=[\s(]))(?:(?P<when>[Ii]n|[Oo]n|[Dd]uring|[Aa]t)|'
+  r'(?P<other>[Bb]y|[Ss]ince|[Uu]ntil|[Ff]rom|[Aa]fter|[Bb]efore))'
+  r' (?:the )?(?:year )?$'
+)
+_DATE_NOUNS = (
+  (re.compile(r'(?:1\d|20)\d\d$'), 'year'),
+  (re.compile(r'.*centur'), 'century'),
+  (re.compile(r'.*\d0s$'), 'decade'),
+  (re.compile(r'.*(?:[A-Z][a-z]+ \d\d?\b|\d [A-Z][a-z]+)'), 'date'),
+)
+
+# Numbers, and what they count.
+_FIGURES = (
+  r'(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)'
+  r'(?: (?:hundred|thousand|million|billion|trillion))?'
+)
+_COUNT = rf'(?:{_FIGURES}|{_any("numerals")}(?:-(?:one|two|three|four|five|six|seven|eight|nine))?)'
+_BEFORE_NUMBER = r'(?<![\w.,$€£¥/–-])'
+_NUMBER = re.compile(
+  rf'{_BEFORE_NUMBER}(?P<number>{_COUNT})'
+  rf'(?P<noun> (?:[a-z][a-z-]+ ){{0,2}}?(?:(?!{_any("no plurals")}\b)'
+  rf'[a-z][a-z-]+[^s\W]s|{_any("plurals")}))(?![\w-])'
+)
+_PERCENT = re.compile(
+  rf'{_BEFORE_NUMBER}(?P<number>{_FIGURES} ?(?:%|percent\b|per cent\b))'
+)
+_MONEY = re.compile(
+  rf'(?<!\w)(?P<number>(?:US)?[$€£¥] ?{_FIGURES}|{_FIGURES} (?:dollars|euros|'
+  r'pounds sterling))(?![\w-])'
+)
+_SIZE = re.compile(
+  rf'{_BEFORE_NUMBER}(?P<number>{_FIGURES} [a-z]+)'
+  r' (?P<how>long|high|tall|wide|deep|thick|old|away)(?!\w)'
+)
+_LASTING = re.compile(
+  rf'\b(?P<prep>for) (?P<number>(?:{_COUNT}) '
+  r'(?:years|months|weeks|days|hours|minutes))(?![\w-])'
+)
+
+# Noun phrases in lower case, before the end of a clause.
+_PLAIN = rf"(?!(?:{'|'.join(sorted(_FUNCTION))})\b)[a-z][a-z'-]+"
+_CLAUSE_END = (
+  r"(?=[.,;:?!]|$| (?:and|but|or|which|that|who|in|on|at|for|to|from|with|by|"
+  r'as|because|during|after|before|while|when|where|is|are|was|were|has|had)\b)'
+)
+_PHRASE = re.compile(
+  rf'\b(?P<article>[Tt]he|[Aa]n?|[Ii]ts|[Tt]heir|[Hh]is|[Hh]er) (?P<phrase>'
+  rf'(?:{_PLAIN} ){{0,2}}{_PLAIN}'
+  rf'(?: of (?:the |an? )?(?:{_PLAIN} )?{_PLAIN})?){_CLAUSE_END}'
+)
+_BARE_PHRASE = re.compile(
+  rf'\b(?:by|of|with|for|into|through|from|about|including|called|against|'
+  rf'between|without|such as|includes?|contains?|produces?|uses?|using|have|has)'
+  rf' (?P<phrase>(?:{_PLAIN} ){{0,2}}{_PLAIN}){_CLAUSE_END}'
+)
+_REASON = re.compile(
+  r'\b(?P<because>because) (?P<phrase>(?:of )?[^,.;:()]{8,60})(?=[.,;]|$)'
+)
+
+# Names.
+_ARTICLE = re.compile(r'(?<!\w)[Tt]he $')
+_LAST_WORDS = re.compile(r"(?:([\w'-]+) )?([\w'-]+),? $")
+_WHERE = re.compile(r'(?<!\w)([Ii]n|[Aa]t|[Nn]ear|[Ww]ithin|[Oo]utside) $')
+_KIND_OF = re.compile(
+  rf'(?<!\w)[Tt]he (?P<noun>{_any("place nouns")}) of $'
+)
+_OCCUPATION = re.compile(
+  rf'(?<!\w)(?:[Tt]he |[Aa]n? )?(?:[\w-]+ )?(?P<noun>{_PERSON}) $'
+)
+_NEXT_WORD = re.compile(r'[ ]([a-z][\w-]*)')
+_SPEAKS = re.compile(
+  rf'(?: (?:also |had |has |once |later )?{_any("speech verbs")}\b|, who\b|,? born\b| was born\b)'
+)
+_TITLE = re.compile(
+  r'(?:President|King|Queen|Emperor|Empress|Pope|Prince|Princess|Saint|Sir|'
+  r'Lord|Lady|Dr\.?|Mr\.?|Mrs\.?|Ms\.?|General|Captain|Colonel|Professor|'
+  r'Archbishop|Bishop|Senator|Governor|Admiral|Duke|Sultan)\b'
+)
+_NATIONAL = re.compile(r'\w+(?:ish|ese|[^n]ian|ean)$')
+
+
+def find(
+  text: str, names: Sequence[tuple[int, int]], people: Collection[str] = ()
+) -> list[Asked]:
+  """Returns what a question may ask for in a sentence, one for each span.
+
+  Args:
+    names: The tagger's character spans.
+    people: Last names of persons, from `last_names`.
+  """
+  found: dict[tuple[int, int], Asked] = {}
+  for asked in (
+    *_dates(text),
+    *_numbers(text),
+    *_names(text, names, people),
+    *_phrases(text),
+  ):
+    if all(
+      asked.end <= other.start or other.end <= asked.start
+      for other in found.values()
+    ):
+      found[asked.start, asked.end] = asked
+  return list(found.values())
+
+
+def last_names(text: str, names: Sequence[tuple[int, int]]) -> Iterator[str]:
+  """Yields the last words of names that are surely persons."""
+  for start, end in names:
+    if _is_person(text, start, end):
+      yield text[start:end].rpartition(' ')[2]
+
+
+def _is_person(text: str, start: int, end: int) -> bool:
+  name = text[start:end]
+  words = name.split()
+  if not name[:1].isupper() or ' of ' in name or _ARTICLE.search(text[:start]):
+    return False
+  if words[-1].lower() in _WORDS['name nouns'] | _WORDS['place nouns']:
+    return False
+  if len(words) > 1 and words[0] in _WORDS['given names']:
+    return True
+  return bool(
+    _TITLE.match(name)
+    or _TITLE.search(text, max(0, start - 12), start)
+    or _SPEAKS.match(text, end)
+    or _OCCUPATION.search(text[max(0, start - 40) : start])
+  )
+
+
+def _dates(text: str) -> Iterator[Asked]:
+  for start, end in dates.find_dates(text):
+    before = _BEFORE_DATE.search(text[:start])
+    if not before or text[end : end + 1] in ('-', '–', '/'):
+      continue
+    answer = text[start:end]
+    noun = next((n for form, n in _DATE_NOUNS if form.match(answer)), 'time')
+    if before['when']:
+      what = f'{before["when"].lower()} what {noun}'
+      words = ('when',) if noun == 'time' else ('when', 'when', what)
+    else:
+      words = (f'{before["other"].lower()} what {noun}',)
+    yield Asked(start, end, DATE, before.start(), end, words)
+
+
+def _numbers(text: str) -> Iterator[Asked]:
+  for match in _PERCENT.finditer(text):
+    yield _number(match, 'what percentage')
+  for match in _MONEY.finditer(text):
+    yield _number(match, 'how much', 'how much money')
+  for match in _SIZE.finditer(text):
+    how = {'away': 'far away'}.get(match['how'], match['how'])
+    yield _number(match, f'how {how}')
+  for match in _LASTING.finditer(text):
+    yield _number(match, 'for how long', 'how long')
+  for match in _NUMBER.finditer(text):
+    year = re.fullmatch(r'(?:1\d|20)\d\d', match['number'])
+    if not year:
+      yield _number(match, f'how many{match["noun"]}')
+
+
+def _number(match: re.Match, *words: str) -> Asked:
+  return Asked(*match.span('number'), NUMBER, *match.span(), words)
+
+
+def _names(
+  text: str, names: Sequence[tuple[int, int]], people: Collection[str]
+) -> Iterator[Asked]:
+  for start, end in names:
+    name = text[start:end]
+    if name[:1].isupper() and len(name) > 1 and not text[end:].startswith('-'):
+      asked = _name(text, start, end, people)
+      if asked:
+        yield asked
+
+
+def _name(text, start, end, people):
+  name, first, last = text[start:end], start, end
+  is_person = _is_person(text, start, end) or name.split()[-1] in people
+  if text.startswith(("'s ", '’s '), end):
+    if not is_person:
+      return None
+    return Asked(start, end, PERSON, start, end + 2, ('whose',))
+  following = _NEXT_WORD.match(text, end)
+  if following and _is_noun(following[1]):
+    return None  # It describes the noun: 'Chinese government'.
+  of_kind = _KIND_OF.search(text[:start])
+  if of_kind:
+    words = (f'what {of_kind["noun"]}', f'which {of_kind["noun"]}')
+    return Asked(start, end, PLACE, of_kind.start(), end, words)
+  if is_person:
+    job = _OCCUPATION.search(text[:start])
+    words = (f'which {job["noun"]}', 'who') if job else ('who',)
+    return Asked(start, end, PERSON, job.start() if job else start, end, words)
+  article = _ARTICLE.search(text[:start])
+  first = article.start() if article else start
+  where = _WHERE.search(text[:first])
+  noun = _head(name)
+  words = (f'what {noun}', f'which {noun}') if noun else ('what',)
+  kind = PLACE if noun in _WORDS['place nouns'] or where else NAME
+  if name in _WORDS['countries']:
+    words, kind = ('what country', 'which country'), PLACE
+  if where and not noun and _NATIONAL.match(name):
+    return Asked(start, end, NAME, first, end, ('what language',))
+  if where and kind == PLACE:
+    place = f'{where[1].lower()} {words[0] if len(words) > 1 else "what place"}'
+    is_in = where[1].lower() in ('in', 'at')
+    words = ('where', place) if is_in else (place,)
+    return Asked(start, end, PLACE, where.start(), last, words)
+  if not article and not noun and text[:first].endswith(' by '):
+    return Asked(start, end, PERSON, first, end, ('who',))
+  return Asked(start, end, kind, first, last, words)
+
+
+def _is_noun(word: str) -> bool:
+  """Returns whether a word after a name is probably a noun or an adjective."""
+  if word in _FUNCTION or word in _VERBS or word.endswith(('ed', 'ly')):
+    return False
+  return word not in _WORDS['speech verbs']
+
+
+def _head(name: str) -> str:
+  """Returns the noun that says what a name is: 'river', or ''."""
+  words = name.split()
+  place = words.index('of') - 1 if 'of' in words[1:] else -1
+  noun = words[place].lower()
+  return noun if len(words) > 1 and noun in _WORDS['name nouns'] else ''
+
+
+def _phrases(text: str) -> Iterator[Asked]:
+  for match in _REASON.finditer(text):
+    yield Asked(*match.span('phrase'), PHRASE, *match.span(), ('why',))
+  for match in _PHRASE.finditer(text):
+    if _is_plain(match['phrase']):
+      start, end = match.span('phrase')
+      words = _phrase_words(match['phrase'])
+      yield Asked(start, end, PHRASE, *match.span(), words)
+  for match in _BARE_PHRASE.finditer(text):
+    if _is_plain(match['phrase']):
+      start, end = match.span('phrase')
+      yield Asked(start, end, PHRASE, start, end, ('what',))
+
+
+def _is_plain(phrase: str) -> bool:
+  """Returns whether a phrase ends like a noun that says something."""
+  words = phrase.split()
+  return (
+    len(phrase) > 4
+    and not words[-1].endswith(('ly', 'ing', 'ed'))
+    and words[-1] not in _WORDS['no nouns']
+    and words[0] not in _WORDS['no nouns']
+    and words[-1] not in _VERBS
+  )
+
+
+def _phrase_words(phrase: str) -> tuple[str, ...]:
+  is_person = phrase.split(' of ')[0].split()[-1] in _WORDS['person nouns']
+  return ('who', 'what') if is_person else ('what',)

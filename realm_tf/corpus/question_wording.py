@@ -1,0 +1,271 @@
+"""Words a question from a sentence and the span that it asks for.
+
+Template questions teach a reader almost as much as real ones (Lewis et al.
+2019, https://arxiv.org/abs/1906.04980; Fabbri et al. 2020,
+https://arxiv.org/abs/2004.11892):
+
+  sentence -> its clause with the span -> 'wh + after + before', or in the order
+  of an English question where the clause is simple
+"""
+
+from collections.abc import Collection
+import re
+from typing import Optional
+
+import numpy as np
+
+from realm_tf.corpus import question_spans
+from realm_tf.text import english
+
+_GAP = '\0'  # Stands for the span.
+_SHORTEST, _LONGEST = 4, 30  # Words of a question.
+_NATURAL = 0.85  # Share of the simple clauses that become English.
+_LONG = 18  # Words of a clause that loses what a comma follows.
+
+_BASES = dict(
+  pair.split(':')
+  for name in ('past verbs', 'present verbs')
+  for pair in english.WORDS[name]
+)
+_PAST = frozenset(pair.split(':')[0] for pair in english.WORDS['past verbs'])
+_AUXILIARIES = frozenset(english.WORDS['auxiliaries'])
+_PARTICIPLES = frozenset(english.WORDS['irregular participles'])
+_BE = frozenset('was is were are'.split())
+_HAVE = {'has': 'does', 'have': 'do', 'had': 'did'}
+_VERB = re.compile(
+  rf"(?<![\w'’-])(?:{'|'.join(sorted(_AUXILIARIES | _BASES.keys()))}|"
+  rf"[a-z]{{2,}}ed)(?![\w'’-])"
+)
+_NO_VERB_AFTER = re.compile(
+  r"(?:^|[ ])(?:the|an?|his|her|its|their|of|and|or|most|more|to|in|very)$",
+  re.IGNORECASE,
+)
+_PARENTHESES = re.compile(r' ?[(\[][^()\[\]]*[)\]]')
+_CUT = re.compile(
+  r'; |: | [–—] |, (?=(?:and|but|which|who|while|where|whereas|although|because'
+  r'|so|or|when) )'
+)
+_CONNECTOR = re.compile(
+  r'(?:and|but|which|who|while|where|whereas|although|because|so|or|when) '
+)
+_OPENING = re.compile(
+  r'(?:However|Moreover|Furthermore|Additionally|Therefore|Thus|Also|Similarly|'
+  r'Meanwhile|Nevertheless|Nonetheless|Indeed|Finally|Hence|Consequently|'
+  r'Likewise|Instead|Eventually|Subsequently|Today|Currently|Generally|'
+  r'For (?:example|instance)|In (?:addition|fact|contrast|particular|turn)|'
+  r'As a result|On the other hand|At the same time|And|But|Yet|So),? ',
+  re.IGNORECASE,
+)
+_INTRODUCTION = re.compile(
+  r'(?:In|On|At|During|After|Before|By|From|Since|Under|With|As|For|Between|'
+  r'Following|Throughout|According|Despite|Due|Because|When|While|Although|'
+  rf'Though|If|Within|Among|Until|Around|Unlike|Like|Over|{_GAP})\b[^,]*, |'
+  rf'{_GAP}, ',
+  re.IGNORECASE,
+)
+_ANTECEDENT = re.compile(
+  r"(?:\b(?:[Tt]he|[Aa]n?|[Ii]ts|[Tt]heir|[Hh]is|[Hh]er) (?:[\w'-]+ ){0,3}|"
+  r"\b(?:[A-Z][\w'-]* (?:of )?)*)[\w'-]+$"
+)
+_PRONOUN = re.compile(
+  r'(?P<he>He|She)\b|(?P<it>It)\b|(?P<his>His|Her)\b|(?P<its>Its)\b|'
+  r'(?:They|Their|This|These|Those|That|Such|Some|Others|We|You|I|One|Both)\b',
+  re.IGNORECASE,
+)
+_PREPOSITION = re.compile(
+  r' (in|on|at|by|of|to|from|with|for|into|under|through|against|about|after|'
+  r'before|between|as|near)$'
+)
+_SILENT_E = re.compile(r'(?:[cgsuvz]|[^aeiou][aiou][^aeiouwxy])$')
+_SPACES = re.compile(r'\s+')
+_EDGES = ' ,;:.!?–—-"“”'
+
+
+def ask(
+  text: str,
+  asked: question_spans.Asked,
+  rng: np.random.Generator,
+  *,
+  title: str = '',
+  is_person: bool = False,
+  begins_with_name: bool = False,
+  known: Collection[str] = (),
+) -> str:
+  """Returns a question for a span of a sentence, or '' if none fits.
+
+  Args:
+    title: Replaces a pronoun that begins the sentence.
+    is_person: Whether `title` is a person: 'he' or 'she', not 'it'.
+    begins_with_name: Whether the first word keeps its capital letter.
+    known: Words; tell 'hope' from 'hop' for 'hoped'.
+  """
+  if not begins_with_name:
+    text = text[:1].lower() + text[1:]
+  marked = f'{text[: asked.first]}{_GAP}{text[asked.last :]}'
+  clause = _clause(_PARENTHESES.sub(_keep_gap, marked).strip())
+  clause = clause and _without_pronoun(clause, title, is_person)
+  if not clause:
+    return ''
+  word = asked.words[rng.integers(len(asked.words))]
+  draw = rng.random()
+  order = rng.random()
+  question = _natural(clause, word, draw, known) if draw < _NATURAL else ''
+  question = question or _shuffled(clause, word, order)
+  question = _SPACES.sub(' ', question).replace(' ,', ',').strip(_EDGES)
+  if not _SHORTEST <= len(question.split()) <= _LONGEST or _GAP in question:
+    return ''
+  return f'{question[0].upper()}{question[1:]}?'
+
+
+def _keep_gap(match: re.Match) -> str:
+  return match[0] if _GAP in match[0] else ''
+
+
+def _clause(marked: str) -> str:
+  """Returns the clause with the gap, with a subject, or ''."""
+  text = _OPENING.sub('', marked.rstrip(_EDGES), count=1)
+  parts = _merged(_CUT.split(text))
+  number = next((i for i, part in enumerate(parts) if _GAP in part), 0)
+  part = parts[number]
+  connector = _CONNECTOR.match(part)
+  if connector and number:
+    part = part[connector.end() :]
+    if connector[0] in ('which ', 'who '):
+      before = _ANTECEDENT.search(parts[number - 1])
+      part = f'{before[0]} {part}' if before else ''
+    elif _verb(part) and not _verb(part)[0].start():
+      subject = _subject(parts[0])
+      part = f'{subject} {part}' if subject else ''
+  if len(part.split()) > _LONG:
+    part = re.sub(rf', [^{_GAP}]*$', '', part)
+  return '' if '(' in part or ')' in part or '[' in part else part
+
+
+def _merged(parts: list[str]) -> list[str]:
+  """Returns the parts of a sentence, joined until each has a verb."""
+  merged: list[str] = []
+  for part in parts:
+    rest = _CONNECTOR.sub('', part, count=1)
+    if merged and (not _verb(merged[-1]) or not _verb(rest)):
+      merged[-1] = f'{merged[-1]}, {part}'
+    else:
+      merged.append(part)
+  return merged
+
+
+def _subject(part: str) -> str:
+  part = _INTRODUCTION.sub('', part, count=1)
+  verb = _verb(part)
+  return part[: verb[0].start()].strip() if verb else ''
+
+
+def _without_pronoun(clause: str, title: str, is_person: bool) -> str:
+  """Returns the clause with the title for a first pronoun; '' if none fits."""
+  opening = _INTRODUCTION.match(clause)
+  start = opening.end() if opening else 0
+  found = _PRONOUN.match(clause[start:])
+  if not found:
+    return clause
+  fits = found['he'] or found['his'] if is_person else found['it'] or found['its']
+  if not fits or not title:
+    return ''
+  name = title if found['he'] or found['it'] else f"{title}'s"
+  return clause[:start] + name + clause[start + found.end() :]
+
+
+def _verb(text: str) -> Optional[tuple[re.Match, bool]]:
+  """Returns the main verb of a clause and whether it is an auxiliary."""
+  first = None
+  for match in _VERB.finditer(text):
+    if _NO_VERB_AFTER.search(text[: match.start()].rstrip()):
+      continue
+    if match[0] in _AUXILIARIES:
+      between = text[first.end() : match.start()] if first else ''
+      # In 'the tower built in 1889 is high', 'built' is no main verb.
+      if not first or not re.search(
+        r',|\b(?:and|that|which|who|when|where|but|as|because|if|what)\b', between
+      ):
+        return match, True
+      break
+    first = first or match
+  return (first, False) if first else None
+
+
+def _natural(
+  clause: str, word: str, draw: float, known: Collection[str]
+) -> str:
+  """Returns an English question, or '' if the clause is not simple."""
+  opening = _INTRODUCTION.match(clause)
+  intro, rest = '', clause
+  if opening and _verb(clause[opening.end() :]):
+    intro, rest = clause[: opening.end()].rstrip(', '), clause[opening.end() :]
+  found = _verb(rest)
+  if not found:
+    return ''
+  verb, is_auxiliary = found
+  subject, tail = rest[: verb.start()].strip(), rest[verb.end() :]
+  if _GAP in intro:
+    if len(intro) > 1 or not subject:
+      return ''
+    return f'{word} {_inverted(subject, verb[0], is_auxiliary, tail, known)}'
+  intro = f' {intro}' if intro else ''
+  if subject == _GAP:
+    return f'{word} {verb[0]}{tail}{intro}'
+  if _GAP not in tail or not subject:
+    if subject.count(_GAP) and draw < 0.5 * _NATURAL:
+      return f'{rest.replace(_GAP, word)}{intro}'
+    return ''
+  before, after = tail.split(_GAP)
+  if word == 'who' and before.rstrip().endswith(' by') and verb[0] in _BE:
+    active = re.fullmatch(r' (?:\w+ly )?(\w+ed)\b(.*) by ?', before)
+    if active:
+      return f'who {active[1]} {subject}{active[2]}{after}{intro}'
+  front = _PREPOSITION.search(before.rstrip())
+  if front and word not in ('where', 'when', 'why') and draw < 0.4 * _NATURAL:
+    before = before.rstrip()[: front.start()]
+    word = f'{front[1]} {"whom" if word == "who" else word}'
+  middle = _inverted(subject, verb[0], is_auxiliary, before, known)
+  return f'{word} {middle}{after}{intro}'
+
+
+def _inverted(
+  subject: str,
+  verb: str,
+  is_auxiliary: bool,
+  tail: str,
+  known: Collection[str],
+) -> str:
+  """Returns 'was the tower built', or 'did he build the tower'."""
+  following = tail.split()[:2]
+  is_perfect = any(
+    word in _PARTICIPLES or word.endswith('ed') for word in following
+  )
+  if verb in _HAVE and not is_perfect:
+    return f'{_HAVE[verb]} {subject} have{tail}'
+  if is_auxiliary:
+    return f'{verb} {subject}{tail}'
+  do = 'did' if verb in _PAST or verb not in _BASES else 'does'
+  return f'{do} {subject} {_BASES.get(verb) or _base(verb, known)}{tail}'
+
+
+def _base(past: str, known: Collection[str]) -> str:
+  """Returns 'create' for 'created', 'stop' for 'stopped'."""
+  stem = past[:-2]
+  if stem.endswith('i'):
+    return f'{stem[:-1]}y'
+  forms = [stem, f'{stem}e']
+  if _SILENT_E.search(stem):
+    forms.reverse()
+  if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in 'sfz':
+    forms.insert(stem[-1] == 'l', stem[:-1])
+  return next((form for form in forms if form in known), forms[0])
+
+
+def _shuffled(clause: str, word: str, draw: float) -> str:
+  """Returns the parts of a clause in an order of Lewis et al. 2019."""
+  before, after = (part.strip(_EDGES) for part in clause.split(_GAP))
+  if draw < 0.45:
+    return f'{word} {after} {before}'
+  if draw < 0.8:
+    return f'{word} {before} {after}'
+  return f'{before} {word} {after}'
