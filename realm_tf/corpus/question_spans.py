@@ -136,6 +136,12 @@ _TITLE = re.compile(
   r'Lord|Lady|Dr\.?|Mr\.?|Mrs\.?|Ms\.?|General|Captain|Colonel|Professor|'
   r'Archbishop|Bishop|Senator|Governor|Admiral|Duke|Sultan)\b'
 )
+# Neighbours in a list: one of several answers, so no answer. Or a part of a
+# longer name or compound.
+_LISTED = re.compile(r"[-/–.]\w|,? (?:and|or|&) (?:the )?[A-Z]|, [A-Z][^,.]*,|\d")
+_LISTING = re.compile(
+  r"(?:[A-Z][\w'’.-]*,?(?: \([^()]*\))? (?:and|or|&)|(?:[A-Z]\S*|and|or),) (?:the )?$|[-/–]$"
+)
 _NATIONAL = re.compile(r'\w+(?:ish|ese|[^n]ian|ean)$')
 
 
@@ -227,7 +233,8 @@ def _names(
 ) -> Iterator[Asked]:
   for start, end in names:
     name = text[start:end]
-    if name[:1].isupper() and len(name) > 1 and not text[end:].startswith('-'):
+    is_listed = _LISTED.match(text, end) or _LISTING.search(text[:start])
+    if name[:1].isupper() and len(name) > 1 and not is_listed:
       asked = _name(text, start, end, people)
       if asked:
         yield asked

@@ -46,10 +46,10 @@ _CUT = re.compile(
   r'|so|or|when) )'
 )
 _CONNECTOR = re.compile(
-  r'(?:and|but|which|who|while|where|whereas|although|because|so|or|when) '
+  r'^(?:and|but|which|who|while|where|whereas|although|because|so|or|when) '
 )
 _OPENING = re.compile(
-  r'(?:However|Moreover|Furthermore|Additionally|Therefore|Thus|Also|Similarly|'
+  r'^(?:However|Moreover|Furthermore|Additionally|Therefore|Thus|Also|Similarly|'
   r'Meanwhile|Nevertheless|Nonetheless|Indeed|Finally|Hence|Consequently|'
   r'Likewise|Instead|Eventually|Subsequently|Today|Currently|Generally|'
   r'For (?:example|instance)|In (?:addition|fact|contrast|particular|turn)|'
@@ -57,11 +57,18 @@ _OPENING = re.compile(
   re.IGNORECASE,
 )
 _INTRODUCTION = re.compile(
-  r'(?:In|On|At|During|After|Before|By|From|Since|Under|With|As|For|Between|'
-  r'Following|Throughout|According|Despite|Due|Because|When|While|Although|'
-  rf'Though|If|Within|Among|Until|Around|Unlike|Like|Over|{_GAP})\b[^,]*, |'
-  rf'{_GAP}, ',
+  r'^(?:(?:In|On|At|During|After|Before|By|From|Since|Under|With|As|For|'
+  r'Between|Following|Throughout|According|Despite|Due|Because|When|While|'
+  r'Although|Though|If|Within|Among|Until|Around|Unlike|Like|Over)\b[^,]*, |'
+  r'[^,]{1,30} (?:later|earlier|ago|afterwards?|before), |'
+  r'(?:In|By|Since|On|Around|During|As of) (?:the |early |late |mid-)?'
+  r'(?:\d+ )?(?:[A-Z][a-z]+ )?(?:\d\d?, )?\d{4}s? (?=the |an? |[A-Z])|'
+  rf'{_GAP}(?:, | (?=the |an? |[A-Z])))',
   re.IGNORECASE,
+)
+_REPORT = re.compile(
+  rf'.*?\b(?:{"|".join(english.WORDS["speech verbs"])}|concluded|shows?|showed|'
+  r'found|think|believe|say|known|thought|reported|estimated|meant?) that '
 )
 _ANTECEDENT = re.compile(
   r"(?:\b(?:[Tt]he|[Aa]n?|[Ii]ts|[Tt]heir|[Hh]is|[Hh]er) (?:[\w'-]+ ){0,3}|"
@@ -136,9 +143,17 @@ def _clause(marked: str) -> str:
     elif _verb(part) and not _verb(part)[0].start():
       subject = _subject(parts[0])
       part = f'{subject} {part}' if subject else ''
+  part = _reported(part)
   if len(part.split()) > _LONG:
     part = re.sub(rf', [^{_GAP}]*$', '', part)
   return '' if '(' in part or ')' in part or '[' in part else part
+
+
+def _reported(part: str) -> str:
+  """Returns what follows 'that' in 'he said that', if the gap is there."""
+  found = _REPORT.match(part)
+  rest = part[found.end() :] if found else ''
+  return rest if _GAP in rest and _verb(rest) else part
 
 
 def _merged(parts: list[str]) -> list[str]:

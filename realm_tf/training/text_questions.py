@@ -30,7 +30,7 @@ _PER_SENTENCE = 2
 _SHARED_WORDS = 2  # Of the question and the answer's sentence.
 _NEAR = 200  # Sentences of an article before and after one.
 _STEM = 6  # Letters of a word that are compared.
-_WORD = re.compile(r'[^\W_]{2,}')
+_WORD = re.compile(r'[^\W_]+')
 _PERSONAL = re.compile(r'(?:He|She|His|Her)\b')
 _PERSONAL_SHARE = 0.15  # Of the sentences of an article on a person.
 _FUNCTION_WORDS = frozenset(english.WORDS['lower words'])
@@ -181,8 +181,8 @@ class _Maker:
         known=self._known,
       )
       shared = len(own & _stems(question))
-      if shared >= min(_SHARED_WORDS, len(own)) and not re.search(
-        rf'(?<!\w){re.escape(answer)}(?!\w)', question, re.IGNORECASE
+      if shared >= min(_SHARED_WORDS, len(own)) and (
+        _plain(answer) not in _plain(question)
       ):
         return question
     return ''
@@ -218,6 +218,10 @@ class _Maker:
       words = _stems(each.text)
       article.sentences[row] = _Sentence(row, each.text, spans, words, asked)
     return article
+
+
+def _plain(text: str) -> str:
+  return f' {" ".join(_WORD.findall(text.lower()))} '
 
 
 def _stems(text: str) -> frozenset[str]:
