@@ -127,6 +127,7 @@ _KIND_OF = re.compile(
 _OCCUPATION = re.compile(
   rf'(?<!\w)(?:[Tt]he |[Aa]n? )?(?:[\w-]+ )?(?P<noun>{_PERSON}) $'
 )
+_OWNED = re.compile(r"['’]s(?P<noun>(?: [a-z][\w-]+)(?: [a-z]\w+)??)(?= \w+(?:ed|s)\b| (?:in|of|on|at|to|was|and|with|for)\b|[.,;]|$)")
 _NEXT_WORD = re.compile(r'[ ]([a-z][\w-]*)')
 _SPEAKS = re.compile(
   rf'(?: (?:also |had |has |once |later )?{_any("speech verbs")}\b|, who\b|,? born\b| was born\b)'
@@ -134,7 +135,8 @@ _SPEAKS = re.compile(
 _TITLE = re.compile(
   r'(?:President|King|Queen|Emperor|Empress|Pope|Prince|Princess|Saint|Sir|'
   r'Lord|Lady|Dr\.?|Mr\.?|Mrs\.?|Ms\.?|General|Captain|Colonel|Professor|'
-  r'Archbishop|Bishop|Senator|Governor|Admiral|Duke|Sultan)\b'
+  r'Mayor|Justice|Judge|Minister|Rabbi|Chairman|Secretary|Chancellor|Count|'
+  r'Baron|Archbishop|Bishop|Senator|Governor|Admiral|Duke|Sultan)\b'
 )
 # Neighbours in a list: one of several answers, so no answer. Or a part of a
 # longer name or compound.
@@ -243,10 +245,12 @@ def _names(
 def _name(text, start, end, people):
   name, first, last = text[start:end], start, end
   is_person = _is_person(text, start, end) or name.split()[-1] in people
-  if text.startswith(("'s ", '’s '), end):
-    if not is_person:
+  owned = _OWNED.match(text, end)
+  if owned or text[end : end + 1] in ("'", '’'):
+    if not owned or not is_person:
       return None
-    return Asked(start, end, PERSON, start, end + 2, ('whose',))
+    words = (f'whose{owned["noun"]}',)
+    return Asked(start, end, PERSON, start, owned.end(), words)
   following = _NEXT_WORD.match(text, end)
   if following and _is_noun(following[1]):
     return None  # It describes the noun: 'Chinese government'.
@@ -299,6 +303,8 @@ def _phrases(text: str) -> Iterator[Asked]:
   for match in _PHRASE.finditer(text):
     if _is_plain(match['phrase']):
       start, end = match.span('phrase')
+      if match['article'].lower() not in ('a', 'an') and ' ' not in match[2]:
+        continue  # 'The city' is known from before.
       words = _phrase_words(match['phrase'])
       yield Asked(start, end, PHRASE, *match.span(), words)
   for match in _BARE_PHRASE.finditer(text):

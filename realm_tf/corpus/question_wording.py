@@ -37,12 +37,17 @@ _VERB = re.compile(
   rf"[a-z]{{2,}}ed)(?![\w'’-])"
 )
 _NO_VERB_AFTER = re.compile(
-  r"(?:^|[ ])(?:the|an?|his|her|its|their|of|and|or|most|more|to|in|very)$",
+  r"(?:^| )(?:the|an?|his|her|its|their|of|and|or|most|more|to|in|very|by|with|for|"
+  r'from|between|several|many|some|other|two|three|as|all|both|any|no)$',
   re.IGNORECASE,
+)
+_PARTICIPLE = re.compile(r'\w+ (?:by|as)\b|(?:called|named|based|located) ')
+_APART = re.compile(
+  r',|\b(?:and|that|which|who|when|where|but|as|because|if|what)\b'
 )
 _PARENTHESES = re.compile(r' ?[(\[][^()\[\]]*[)\]]')
 _CUT = re.compile(
-  r'; |: | [–—] |, (?=(?:and|but|which|who|while|where|whereas|although|because'
+  r'; |: | [–—] |—|, (?=(?:and|but|which|who|while|where|whereas|although|because'
   r'|so|or|when) )'
 )
 _CONNECTOR = re.compile(
@@ -66,9 +71,13 @@ _INTRODUCTION = re.compile(
   rf'{_GAP}(?:, | (?=the |an? |[A-Z])))',
   re.IGNORECASE,
 )
+_SUBORDINATE = re.compile(
+  r'(?:As|When|While|Although|Though|Because|If|Since|After|Before) ',
+  re.IGNORECASE,
+)
 _REPORT = re.compile(
   rf'.*?\b(?:{"|".join(english.WORDS["speech verbs"])}|concluded|shows?|showed|'
-  r'found|think|believe|say|known|thought|reported|estimated|meant?) that '
+  r'found|think|believe|say|known|thought|reported|estimated|meant?) that |it (?:is|was) [\w ]{3,20} that '
 )
 _ANTECEDENT = re.compile(
   r"(?:\b(?:[Tt]he|[Aa]n?|[Ii]ts|[Tt]heir|[Hh]is|[Hh]er) (?:[\w'-]+ ){0,3}|"
@@ -118,6 +127,8 @@ def ask(
   order = rng.random()
   question = _natural(clause, word, draw, known) if draw < _NATURAL else ''
   question = question or _shuffled(clause, word, order)
+  if question.count('"') % 2:
+    question = question.replace('"', '')
   question = _SPACES.sub(' ', question).replace(' ,', ',').strip(_EDGES)
   if not _SHORTEST <= len(question.split()) <= _LONGEST or _GAP in question:
     return ''
@@ -130,6 +141,7 @@ def _keep_gap(match: re.Match) -> str:
 
 def _clause(marked: str) -> str:
   """Returns the clause with the gap, with a subject, or ''."""
+  marked = marked.replace(f'"{_GAP}"', _GAP).replace(', however,', '')
   text = _OPENING.sub('', marked.rstrip(_EDGES), count=1)
   parts = _merged(_CUT.split(text))
   number = next((i for i, part in enumerate(parts) if _GAP in part), 0)
@@ -143,10 +155,19 @@ def _clause(marked: str) -> str:
     elif _verb(part) and not _verb(part)[0].start():
       subject = _subject(parts[0])
       part = f'{subject} {part}' if subject else ''
-  part = _reported(part)
+  part = _reported(_subordinate(part))
   if len(part.split()) > _LONG:
     part = re.sub(rf', [^{_GAP}]*$', '', part)
   return '' if '(' in part or ')' in part or '[' in part else part
+
+
+def _subordinate(part: str) -> str:
+  """Returns the clause of 'when he died, ...' without 'when'."""
+  found = _INTRODUCTION.match(part)
+  word = _SUBORDINATE.match(part)
+  if not found or not word or _GAP not in found[0]:
+    return part
+  return found[0][word.end() :].rstrip(', ') if _verb(found[0]) else part
 
 
 def _reported(part: str) -> str:
@@ -190,20 +211,23 @@ def _without_pronoun(clause: str, title: str, is_person: bool) -> str:
 
 def _verb(text: str) -> Optional[tuple[re.Match, bool]]:
   """Returns the main verb of a clause and whether it is an auxiliary."""
-  first = None
+  verb = participle = None
   for match in _VERB.finditer(text):
-    if _NO_VERB_AFTER.search(text[: match.start()].rstrip()):
+    before = text[: match.start()].rstrip()
+    if _NO_VERB_AFTER.search(before):
       continue
-    if match[0] in _AUXILIARIES:
-      between = text[first.end() : match.start()] if first else ''
+    if match[0] not in _AUXILIARIES:
       # In 'the tower built in 1889 is high', 'built' is no main verb.
-      if not first or not re.search(
-        r',|\b(?:and|that|which|who|when|where|but|as|because|if|what)\b', between
-      ):
-        return match, True
+      if before.endswith(',') or _PARTICIPLE.match(text, match.start()):
+        participle = participle or match
+      else:
+        verb = verb or match
+    elif not verb or not _APART.search(text[verb.end() : match.start()]):
+      return match, True
+    else:
       break
-    first = first or match
-  return (first, False) if first else None
+  found = verb or participle
+  return (found, False) if found else None
 
 
 def _natural(

@@ -160,7 +160,7 @@ class _Maker:
     own = sentence.words - _stems(answer) - _stems(article.title)
     near = [
       article.sentences[row]
-      for row in article.places[answer]
+      for row in article.places[_key(sentence.text, asked)]
       if row != sentence.row and abs(row - sentence.row) < _NEAR
     ]
     near = [each for each in near if len(own & each.words) >= _SHARED_WORDS]
@@ -169,7 +169,7 @@ class _Maker:
       span = next(
         span
         for span in each.asked
-        if each.text[span.start : span.end] == answer
+        if _key(each.text, span) == _key(sentence.text, asked)
       )
       question = question_wording.ask(
         each.text,
@@ -214,10 +214,17 @@ class _Maker:
         and pieces[1] - pieces[0] <= width
       ]
       for one in asked:
-        article.places[each.text[one.start : one.end]].append(row)
+        article.places[_key(each.text, one)].append(row)
       words = _stems(each.text)
       article.sentences[row] = _Sentence(row, each.text, spans, words, asked)
     return article
+
+
+def _key(text: str, asked: question_spans.Asked) -> str:
+  """Returns what two sentences with the same answer share: a last name."""
+  answer = text[asked.start : asked.end]
+  is_person = asked.kind == question_spans.PERSON
+  return answer.rpartition(' ')[2] if is_person else answer
 
 
 def _plain(text: str) -> str:
