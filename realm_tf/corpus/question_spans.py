@@ -32,7 +32,8 @@ class Asked(NamedTuple):
     first: First character that a question leaves out: of a preposition, an
       article, or the answer.
     last: End of what a question leaves out: a noun after a number, too.
-    words: What may replace it: 'when', 'in what year'.
+    words: What may replace it: 'when', 'in what year'. None if the sentence
+      makes no good question, but answers those of other sentences.
   """
 
   start: int
@@ -235,25 +236,26 @@ def _names(
 ) -> Iterator[Asked]:
   for start, end in names:
     name = text[start:end]
-    is_listed = _LISTED.match(text, end) or _LISTING.search(text[:start])
-    if name[:1].isupper() and len(name) > 1 and not is_listed:
+    if name[:1].isupper() and len(name) > 1:
       asked = _name(text, start, end, people)
-      if asked:
-        yield asked
+      is_listed = _LISTED.match(text, end) or _LISTING.search(text[:start])
+      yield asked._replace(words=()) if is_listed else asked
 
 
 def _name(text, start, end, people):
   name, first, last = text[start:end], start, end
   is_person = _is_person(text, start, end) or name.split()[-1] in people
+  kind = PERSON if is_person else NAME
   owned = _OWNED.match(text, end)
   if owned or text[end : end + 1] in ("'", '’'):
     if not owned or not is_person:
-      return None
+      return Asked(start, end, kind, start, end, ())
     words = (f'whose{owned["noun"]}',)
     return Asked(start, end, PERSON, start, owned.end(), words)
   following = _NEXT_WORD.match(text, end)
   if following and _is_noun(following[1]):
-    return None  # It describes the noun: 'Chinese government'.
+    # It describes the noun: 'Chinese government'.
+    return Asked(start, end, kind, start, end, ())
   of_kind = _KIND_OF.search(text[:start])
   if of_kind:
     words = (f'what {of_kind["noun"]}', f'which {of_kind["noun"]}')

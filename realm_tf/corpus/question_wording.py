@@ -19,6 +19,7 @@ from realm_tf.text import english
 
 _GAP = '\0'  # Stands for the span.
 _SHORTEST, _LONGEST = 4, 30  # Words of a question.
+_ENOUGH = 8  # Words of a question that may lose what follows.
 _NATURAL = 0.85  # Share of the simple clauses that become English.
 _LONG = 18  # Words of a clause that loses what a comma follows.
 
@@ -92,6 +93,10 @@ _PREPOSITION = re.compile(
   r' (in|on|at|by|of|to|from|with|for|into|under|through|against|about|after|'
   r'before|between|as|near)$'
 )
+_PHRASE_START = re.compile(
+  r',? (?:in|at|on|for|with|from|by|after|before|during|since|until|because|'
+  r'while|when|which|who|where|despite|through|throughout|according) '
+)
 _SILENT_E = re.compile(r'(?:[cgsuvz]|[^aeiou][aiou][^aeiouwxy])$')
 _SPACES = re.compile(r'\s+')
 _EDGES = ' ,;:.!?–—-"“”'
@@ -126,7 +131,7 @@ def ask(
   draw = rng.random()
   order = rng.random()
   question = _natural(clause, word, draw, known) if draw < _NATURAL else ''
-  question = question or _shuffled(clause, word, order)
+  question = _shortened(question, rng) or _shuffled(clause, word, order)
   if question.count('"') % 2:
     question = question.replace('"', '')
   question = _SPACES.sub(' ', question).replace(' ,', ',').strip(_EDGES)
@@ -265,6 +270,17 @@ def _natural(
     word = f'{front[1]} {"whom" if word == "who" else word}'
   middle = _inverted(subject, verb[0], is_auxiliary, before, known)
   return f'{word} {middle}{after}{intro}'
+
+
+def _shortened(question: str, rng: np.random.Generator) -> str:
+  """Returns a question without some of its last phrases, at random."""
+  starts = [
+    found.start()
+    for found in _PHRASE_START.finditer(question)
+    if question.count(' ', 0, found.start()) >= _ENOUGH - 1
+  ]
+  place = int(rng.integers(len(starts) + 1))
+  return question[: starts[place]] if place < len(starts) else question
 
 
 def _inverted(

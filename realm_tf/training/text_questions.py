@@ -29,6 +29,7 @@ from realm_tf.training import job
 _PER_SENTENCE = 2
 _SHARED_WORDS = 2  # Of the question and the answer's sentence.
 _NEAR = 200  # Sentences of an article before and after one.
+_TRIED = 3  # Other sentences that a question may come from.
 _STEM = 6  # Letters of a word that are compared.
 _WORD = re.compile(r'[^\W_]+')
 _PERSONAL = re.compile(r'(?:He|She|His|Her)\b')
@@ -132,10 +133,12 @@ class _Maker:
     block = int(self._queries.own_blocks[row])
     text = self._inputs.table.texts([block])[0]
     left = _PER_SENTENCE
+    near = {each: self._near(article, sentence, each) for each in sentence.asked}
     asked = [sentence.asked[i] for i in self._rng.permutation(len(sentence.asked))]
-    for each in sorted(asked, key=lambda each: self._counts[each.kind]):
+    asked.sort(key=lambda each: (not near[each], self._counts[each.kind]))
+    for each in asked:
       answer = sentence.text[each.start : each.end]
-      question = left and answer in text and self._word(article, sentence, each)
+      question = left and answer in text and self._word(article, sentence, each, near[each])
       if not question or (question, answer) in self._made:
         continue
       self._made.add((question, answer))
@@ -149,27 +152,39 @@ class _Maker:
         gold_block=block,
       )
 
+  def _near(
+    self,
+    article: _Article,
+    sentence: _Sentence,
+    asked: question_spans.Asked,
+  ) -> list[_Sentence]:
+    """Returns the sentences that are most like one, with the same answer."""
+    own_blocks = self._queries.own_blocks
+    own = sentence.words - _stems(sentence.text[asked.start : asked.end])
+    near = [
+      article.sentences[row]
+      for row in article.places[_key(sentence.text, asked)]
+      if own_blocks[row] != own_blocks[sentence.row]
+      and abs(row - sentence.row) < _NEAR
+    ]
+    near = [each for each in near if len(own & each.words) >= _SHARED_WORDS]
+    return sorted(near, key=lambda each: -len(own & each.words))[:_TRIED]
+
   def _word(
     self,
     article: _Article,
     sentence: _Sentence,
     asked: question_spans.Asked,
+    near: list[_Sentence],
   ) -> str:
     """Returns a question, of another sentence if possible, or ''."""
     answer = sentence.text[asked.start : asked.end]
-    own = sentence.words - _stems(answer) - _stems(article.title)
-    near = [
-      article.sentences[row]
-      for row in article.places[_key(sentence.text, asked)]
-      if row != sentence.row and abs(row - sentence.row) < _NEAR
-    ]
-    near = [each for each in near if len(own & each.words) >= _SHARED_WORDS]
-    near.sort(key=lambda each: -len(own & each.words))
-    for each in (*near[:3], sentence):
+    own = sentence.words - _stems(answer)
+    for each in (*near, sentence) if asked.words else near:
       span = next(
         span
         for span in each.asked
-        if _key(each.text, span) == _key(sentence.text, asked)
+        if span.words and _key(each.text, span) == _key(sentence.text, asked)
       )
       question = question_wording.ask(
         each.text,
@@ -214,7 +229,8 @@ class _Maker:
         and pieces[1] - pieces[0] <= width
       ]
       for one in asked:
-        article.places[_key(each.text, one)].append(row)
+        if one.words:
+          article.places[_key(each.text, one)].append(row)
       words = _stems(each.text)
       article.sentences[row] = _Sentence(row, each.text, spans, words, asked)
     return article
