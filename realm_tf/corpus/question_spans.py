@@ -50,6 +50,8 @@ def _any(name: str) -> str:
 
 _WORDS = {name: frozenset(words) for name, words in english.WORDS.items()}
 _PERSON = rf'(?:{"|".join(english.WORDS["person nouns"])})'
+_THINGS = _WORDS['name nouns'] | _WORDS['place nouns']
+_WIDTH = 50  # Characters before a span that say what it is.
 _FUNCTION = _WORDS['lower words'] | _WORDS['auxiliaries']
 _VERBS = frozenset(
   pair.partition(':')[0]
@@ -133,17 +135,19 @@ _NEXT_WORD = re.compile(r'[ ]([a-z][\w-]*)')
 _SPEAKS = re.compile(
   rf'(?: (?:also |had |has |once |later )?{_any("speech verbs")}\b|, who\b|,? born\b| was born\b)'
 )
-_TITLE = re.compile(
+_TITLES = (
   r'(?:President|King|Queen|Emperor|Empress|Pope|Prince|Princess|Saint|Sir|'
   r'Lord|Lady|Dr\.?|Mr\.?|Mrs\.?|Ms\.?|General|Captain|Colonel|Professor|'
   r'Mayor|Justice|Judge|Minister|Rabbi|Chairman|Secretary|Chancellor|Count|'
-  r'Baron|Archbishop|Bishop|Senator|Governor|Admiral|Duke|Sultan)\b'
+  r'Baron|Archbishop|Bishop|Senator|Governor|Admiral|Duke|Sultan)'
 )
+_TITLE = re.compile(rf'{_TITLES}(?!\w)')
+_TITLE_BEFORE = re.compile(rf'{_TITLES} $')
 # Neighbours in a list: one of several answers, so no answer. Or a part of a
 # longer name or compound.
-_LISTED = re.compile(r"[-/–.]\w|,? (?:and|or|&) (?:the )?[A-Z]|, [A-Z][^,.]*,|\d")
+_LISTED = re.compile(r"[-/–.]\w| ?\d|['’]|,? (?:and|or|&) (?:the )?[A-Z]|, [A-Z][^,.]*,")
 _LISTING = re.compile(
-  r"(?:[A-Z][\w'’.-]*,?(?: \([^()]*\))? (?:and|or|&)|(?:[A-Z]\S*|and|or),) (?:the )?$|[-/–]$"
+  r"(?:[A-Z][\w'’.-]*,?(?: \([^()]*\))? (?:and|or|&)|(?:[A-Z]\S*|and|or),) (?:the )?$|[-/–]$|(?P<word>[A-Z]\w+) $"
 )
 _NATIONAL = re.compile(r'\w+(?:ish|ese|[^n]ian|ean)$')
 
@@ -180,26 +184,28 @@ def last_names(text: str, names: Sequence[tuple[int, int]]) -> Iterator[str]:
 
 
 def _is_person(text: str, start: int, end: int) -> bool:
+  before = text[max(0, start - _WIDTH) : start]
   name = text[start:end]
-  words = name.split()
-  if not name[:1].isupper() or ' of ' in name or _ARTICLE.search(text[:start]):
+  first, last = name.split()[0], name.split()[-1]
+  if not first[0].isupper() or ' of ' in name or _ARTICLE.search(before):
     return False
-  if words[-1].lower() in _WORDS['name nouns'] | _WORDS['place nouns']:
+  if last.lower() in _THINGS or name in _WORDS['countries']:
     return False
-  if len(words) > 1 and words[0] in _WORDS['given names']:
-    return True
   return bool(
-    _TITLE.match(name)
-    or _TITLE.search(text, max(0, start - 12), start)
+    (first != last and first in _WORDS['given names'])
+    or _TITLE.match(name)
+    or _TITLE_BEFORE.search(before)
     or _SPEAKS.match(text, end)
-    or _OCCUPATION.search(text[max(0, start - 40) : start])
+    or _OCCUPATION.search(before)
   )
 
 
 def _dates(text: str) -> Iterator[Asked]:
   for start, end in dates.find_dates(text):
-    before = _BEFORE_DATE.search(text[:start])
+    left = max(0, start - _WIDTH)
+    before = _BEFORE_DATE.search(text[left:start])
     if not before or text[end : end + 1] in ('-', '–', '/'):
+      yield Asked(start, end, DATE, start, end, ())
       continue
     answer = text[start:end]
     noun = next((n for form, n in _DATE_NOUNS if form.match(answer)), 'time')
@@ -208,7 +214,7 @@ def _dates(text: str) -> Iterator[Asked]:
       words = ('when',) if noun == 'time' else ('when', 'when', what)
     else:
       words = (f'{before["other"].lower()} what {noun}',)
-    yield Asked(start, end, DATE, before.start(), end, words)
+    yield Asked(start, end, DATE, left + before.start(), end, words)
 
 
 def _numbers(text: str) -> Iterator[Asked]:
@@ -235,53 +241,69 @@ def _names(
   text: str, names: Sequence[tuple[int, int]], people: Collection[str]
 ) -> Iterator[Asked]:
   for start, end in names:
-    name = text[start:end]
-    if name[:1].isupper() and len(name) > 1:
-      asked = _name(text, start, end, people)
-      is_listed = _LISTED.match(text, end) or _LISTING.search(text[:start])
-      yield asked._replace(words=()) if is_listed else asked
+    if not text[start].isupper() or end - start < 2:
+      continue
+    before = text[max(0, start - _WIDTH) : start]
+    is_person = _is_person(text, start, end)
+    is_person |= text[start:end].split()[-1] in people
+    words, left_out, right_out, kind = (
+      _of_person(text, before, end)
+      if is_person
+      else _of_thing(text[start:end], before)
+    )
+    following = _NEXT_WORD.match(text, end)
+    if not right_out and (
+      _LISTED.match(text, end)
+      or _is_listed(before)
+      # It describes the noun: 'Chinese government'.
+      or (following and _is_noun(following[1]))
+    ):
+      words = ()
+    yield Asked(start, end, kind, start - left_out, end + right_out, words)
 
 
-def _name(text, start, end, people):
-  name, first, last = text[start:end], start, end
-  is_person = _is_person(text, start, end) or name.split()[-1] in people
-  kind = PERSON if is_person else NAME
+def _is_listed(before: str) -> bool:
+  found = _LISTING.search(before)
+  return bool(found) and (found['word'] or '').lower() not in _FUNCTION
+
+
+def _of_person(
+  text: str, before: str, end: int
+) -> tuple[tuple[str, ...], int, int, str]:
+  """Returns the words, what is left out before and after, and the kind."""
   owned = _OWNED.match(text, end)
-  if owned or text[end : end + 1] in ("'", '’'):
-    if not owned or not is_person:
-      return Asked(start, end, kind, start, end, ())
-    words = (f'whose{owned["noun"]}',)
-    return Asked(start, end, PERSON, start, owned.end(), words)
-  following = _NEXT_WORD.match(text, end)
-  if following and _is_noun(following[1]):
-    # It describes the noun: 'Chinese government'.
-    return Asked(start, end, kind, start, end, ())
-  of_kind = _KIND_OF.search(text[:start])
+  if owned:
+    return (f'whose{owned["noun"]}',), 0, owned.end() - end, PERSON
+  job = _OCCUPATION.search(before)
+  if job:
+    return (f'which {job["noun"]}', 'who'), len(job[0]), 0, PERSON
+  return ('who',), 0, 0, PERSON
+
+
+def _of_thing(
+  name: str, before: str
+) -> tuple[tuple[str, ...], int, int, str]:
+  """Returns the words, what is left out before and after, and the kind."""
+  of_kind = _KIND_OF.search(before)
   if of_kind:
-    words = (f'what {of_kind["noun"]}', f'which {of_kind["noun"]}')
-    return Asked(start, end, PLACE, of_kind.start(), end, words)
-  if is_person:
-    job = _OCCUPATION.search(text[:start])
-    words = (f'which {job["noun"]}', 'who') if job else ('who',)
-    return Asked(start, end, PERSON, job.start() if job else start, end, words)
-  article = _ARTICLE.search(text[:start])
-  first = article.start() if article else start
-  where = _WHERE.search(text[:first])
-  noun = _head(name)
+    noun = of_kind['noun']
+    return (f'what {noun}', f'which {noun}'), len(of_kind[0]), 0, PLACE
+  article = _ARTICLE.search(before)
+  width = len(article[0]) if article else 0
+  where = _WHERE.search(before[: len(before) - width])
+  noun = 'country' if name in _WORDS['countries'] else _head(name)
+  is_place = noun in _WORDS['place nouns']
   words = (f'what {noun}', f'which {noun}') if noun else ('what',)
-  kind = PLACE if noun in _WORDS['place nouns'] or where else NAME
-  if name in _WORDS['countries']:
-    words, kind = ('what country', 'which country'), PLACE
   if where and not noun and _NATIONAL.match(name):
-    return Asked(start, end, NAME, first, end, ('what language',))
-  if where and kind == PLACE:
-    place = f'{where[1].lower()} {words[0] if len(words) > 1 else "what place"}'
-    is_in = where[1].lower() in ('in', 'at')
-    words = ('where', place) if is_in else (place,)
-    return Asked(start, end, PLACE, where.start(), last, words)
-  if not article and not noun and text[:first].endswith(' by '):
-    return Asked(start, end, PERSON, first, end, ('who',))
-  return Asked(start, end, kind, first, last, words)
+    return ('what language',), width, 0, NAME
+  if where and (is_place or not noun):
+    preposition = where[1].lower()
+    place = f'{preposition} {words[0] if noun else "what place"}'
+    words = ('where', place) if preposition in ('in', 'at') else (place,)
+    return words, width + len(where[0]), 0, PLACE
+  if not article and not noun and before.endswith(' by '):
+    return ('who',), 0, 0, PERSON
+  return words, width, 0, PLACE if is_place else NAME
 
 
 def _is_noun(word: str) -> bool:

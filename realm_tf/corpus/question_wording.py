@@ -46,6 +46,7 @@ _PARTICIPLE = re.compile(r'\w+ (?:by|as)\b|(?:called|named|based|located) ')
 _APART = re.compile(
   r',|\b(?:and|that|which|who|when|where|but|as|because|if|what)\b'
 )
+_APPOSITION = re.compile(rf'{_GAP}, (?:who|which|an?|the) [^,]*, (?!and\b|or\b)')
 _PARENTHESES = re.compile(r' ?[(\[][^()\[\]]*[)\]]')
 _CUT = re.compile(
   r'; |: | [–—] |—|, (?=(?:and|but|which|who|while|where|whereas|although|because'
@@ -127,6 +128,7 @@ def ask(
   clause = clause and _without_pronoun(clause, title, is_person)
   if not clause:
     return ''
+  clause = _moved(clause)
   word = asked.words[rng.integers(len(asked.words))]
   draw = rng.random()
   order = rng.random()
@@ -146,6 +148,7 @@ def _keep_gap(match: re.Match) -> str:
 
 def _clause(marked: str) -> str:
   """Returns the clause with the gap, with a subject, or ''."""
+  marked = _APPOSITION.sub(f'{_GAP} ', marked)
   marked = marked.replace(f'"{_GAP}"', _GAP).replace(', however,', '')
   text = _OPENING.sub('', marked.rstrip(_EDGES), count=1)
   parts = _merged(_CUT.split(text))
@@ -180,6 +183,15 @@ def _reported(part: str) -> str:
   found = _REPORT.match(part)
   rest = part[found.end() :] if found else ''
   return rest if _GAP in rest and _verb(rest) else part
+
+
+def _moved(clause: str) -> str:
+  """Returns 'he left in 1990' for 'in 1990, he left'."""
+  found = _INTRODUCTION.match(clause)
+  rest = clause[found.end() :] if found else ''
+  if not found or _GAP in found[0] or not _verb(rest):
+    return clause
+  return f'{rest} {found[0].rstrip(", ")}'
 
 
 def _merged(parts: list[str]) -> list[str]:
@@ -240,36 +252,32 @@ def _natural(
 ) -> str:
   """Returns an English question, or '' if the clause is not simple."""
   opening = _INTRODUCTION.match(clause)
-  intro, rest = '', clause
-  if opening and _verb(clause[opening.end() :]):
-    intro, rest = clause[: opening.end()].rstrip(', '), clause[opening.end() :]
+  is_first = bool(opening) and opening[0].rstrip(', ') == _GAP
+  rest = clause[opening.end() :] if opening and is_first else clause
   found = _verb(rest)
   if not found:
     return ''
   verb, is_auxiliary = found
   subject, tail = rest[: verb.start()].strip(), rest[verb.end() :]
-  if _GAP in intro:
-    if len(intro) > 1 or not subject:
-      return ''
-    return f'{word} {_inverted(subject, verb[0], is_auxiliary, tail, known)}'
-  intro = f' {intro}' if intro else ''
   if subject == _GAP:
-    return f'{word} {verb[0]}{tail}{intro}'
+    return f'{word} {verb[0]}{tail}'
+  if is_first and subject:
+    return f'{word} {_inverted(subject, verb[0], is_auxiliary, tail, known)}'
   if _GAP not in tail or not subject:
     if subject.count(_GAP) and draw < 0.5 * _NATURAL:
-      return f'{rest.replace(_GAP, word)}{intro}'
+      return f'{rest.replace(_GAP, word)}'
     return ''
   before, after = tail.split(_GAP)
   if word == 'who' and before.rstrip().endswith(' by') and verb[0] in _BE:
     active = re.fullmatch(r' (?:\w+ly )?(\w+ed)\b(.*) by ?', before)
     if active:
-      return f'who {active[1]} {subject}{active[2]}{after}{intro}'
+      return f'who {active[1]} {subject}{active[2]}{after}'
   front = _PREPOSITION.search(before.rstrip())
   if front and word not in ('where', 'when', 'why') and draw < 0.4 * _NATURAL:
     before = before.rstrip()[: front.start()]
     word = f'{front[1]} {"whom" if word == "who" else word}'
   middle = _inverted(subject, verb[0], is_auxiliary, before, known)
-  return f'{word} {middle}{after}{intro}'
+  return f'{word} {middle}{after}'
 
 
 def _shortened(question: str, rng: np.random.Generator) -> str:
