@@ -77,7 +77,7 @@ _FIGURES = (
   r'(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)'
   r'(?: (?:hundred|thousand|million|billion|trillion))?'
 )
-_COUNT = rf'(?:{_FIGURES}|{_any("numerals")}(?:-(?:one|two|three|four|five|six|seven|eight|nine))?)'
+_COUNT = rf'(?:{_FIGURES}|{_any("numerals")}(?:-(?:one|{_any("numerals")}))?)'
 _BEFORE_NUMBER = r'(?<![\w.,$€£¥/–-])'
 _NUMBER = re.compile(
   rf'{_BEFORE_NUMBER}(?P<number>{_COUNT})'
@@ -103,7 +103,7 @@ _LASTING = re.compile(
 # Noun phrases in lower case, before the end of a clause.
 _PLAIN = rf"(?!(?:{'|'.join(sorted(_FUNCTION))})\b)[a-z][a-z'-]+"
 _CLAUSE_END = (
-  r"(?=[.,;:?!]|$| (?:and|but|or|which|that|who|in|on|at|for|to|from|with|by|"
+  r'(?=[.,;:?!]|$| (?:and|but|or|which|that|who|in|on|at|for|to|from|with|by|'
   r'as|because|during|after|before|while|when|where|is|are|was|were|has|had)\b)'
 )
 _PHRASE = re.compile(
@@ -113,8 +113,8 @@ _PHRASE = re.compile(
 )
 _BARE_PHRASE = re.compile(
   rf'\b(?:by|of|with|for|into|through|from|about|including|called|against|'
-  rf'between|without|such as|includes?|contains?|produces?|uses?|using|have|has)'
-  rf' (?P<phrase>(?:{_PLAIN} ){{0,2}}{_PLAIN}){_CLAUSE_END}'
+  rf'between|without|such as|includes?|contains?|produces?|uses?|using|have|'
+  rf'has) (?P<phrase>(?:{_PLAIN} ){{0,2}}{_PLAIN}){_CLAUSE_END}'
 )
 _REASON = re.compile(
   r'\b(?P<because>because) (?P<phrase>(?:of )?[^,.;:()]{8,60})(?=[.,;]|$)'
@@ -124,16 +124,18 @@ _REASON = re.compile(
 _ARTICLE = re.compile(r'(?<!\w)[Tt]he $')
 _LAST_WORDS = re.compile(r"(?:([\w'-]+) )?([\w'-]+),? $")
 _WHERE = re.compile(r'(?<!\w)([Ii]n|[Aa]t|[Nn]ear|[Ww]ithin|[Oo]utside) $')
-_KIND_OF = re.compile(
-  rf'(?<!\w)[Tt]he (?P<noun>{_any("place nouns")}) of $'
-)
+_KIND_OF = re.compile(rf'(?<!\w)[Tt]he (?P<noun>{_any("place nouns")}) of $')
 _OCCUPATION = re.compile(
   rf'(?<!\w)(?:[Tt]he |[Aa]n? )?(?:[\w-]+ )?(?P<noun>{_PERSON}) $'
 )
-_OWNED = re.compile(r"['’]s(?P<noun>(?: [a-z][\w-]+)(?: [a-z]\w+)??)(?= \w+(?:ed|s)\b| (?:in|of|on|at|to|was|and|with|for)\b|[.,;]|$)")
-_NEXT_WORD = re.compile(r'[ ]([a-z][\w-]*)')
+_OWNED = re.compile(
+  r"['’]s(?P<noun>(?: [a-z][\w-]+)(?: [a-z]\w+)??)(?= \w+(?:ed|s)\b|"
+  r' (?:in|of|on|at|to|was|and|with|for)\b|[.,;]|$)'
+)
+_NEXT_WORD = re.compile(r' ([a-z][\w-]*)')
 _SPEAKS = re.compile(
-  rf'(?: (?:also |had |has |once |later )?{_any("speech verbs")}\b|, who\b|,? born\b| was born\b)'
+  rf'(?: (?:also |had |has |once |later )?{_any("speech verbs")}\b|, who\b|'
+  r',? born\b| was born\b)'
 )
 _TITLES = (
   r'(?:President|King|Queen|Emperor|Empress|Pope|Prince|Princess|Saint|Sir|'
@@ -145,9 +147,12 @@ _TITLE = re.compile(rf'{_TITLES}(?!\w)')
 _TITLE_BEFORE = re.compile(rf'{_TITLES} $')
 # Neighbours in a list: one of several answers, so no answer. Or a part of a
 # longer name or compound.
-_LISTED = re.compile(r"[-/–.]\w| ?\d|['’]|,? (?:and|or|&) (?:the )?[A-Z]|, [A-Z][^,.]*,")
+_LISTED = re.compile(
+  r"[-/–.]\w| ?\d|['’]|,? (?:and|or|&) (?:the )?[A-Z]|, [A-Z][^,.]*,"
+)
 _LISTING = re.compile(
-  r"(?:[A-Z][\w'’.-]*,?(?: \([^()]*\))? (?:and|or|&)|(?:[A-Z]\S*|and|or),) (?:the )?$|[-/–]$|(?P<word>[A-Z]\w+) $"
+  r"(?:[A-Z][\w'’.-]*,?(?: \([^()]*\))? (?:and|or|&)|(?:[A-Z]\S*|and|or),) "
+  r'(?:the )?$|[-/–]$|(?P<word>[A-Z]\w+) $'
 )
 _NATIONAL = re.compile(r'\w+(?:ish|ese|[^n]ian|ean)$')
 
@@ -221,7 +226,9 @@ def _numbers(text: str) -> Iterator[Asked]:
   for match in _PERCENT.finditer(text):
     yield _number(match, 'what percentage')
   for match in _MONEY.finditer(text):
-    yield _number(match, 'how much', 'how much money')
+    following = _NEXT_WORD.match(text, match.end())
+    if not following or not _is_noun(following[1]):
+      yield _number(match, 'how much', 'how much money')
   for match in _SIZE.finditer(text):
     how = {'away': 'far away'}.get(match['how'], match['how'])
     yield _number(match, f'how {how}')
@@ -264,7 +271,7 @@ def _names(
 
 def _is_listed(before: str) -> bool:
   found = _LISTING.search(before)
-  return bool(found) and (found['word'] or '').lower() not in _FUNCTION
+  return bool(found and (found['word'] or '').lower() not in _FUNCTION)
 
 
 def _of_person(
@@ -280,9 +287,7 @@ def _of_person(
   return ('who',), 0, 0, PERSON
 
 
-def _of_thing(
-  name: str, before: str
-) -> tuple[tuple[str, ...], int, int, str]:
+def _of_thing(name: str, before: str) -> tuple[tuple[str, ...], int, int, str]:
   """Returns the words, what is left out before and after, and the kind."""
   of_kind = _KIND_OF.search(before)
   if of_kind:

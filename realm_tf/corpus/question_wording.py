@@ -38,19 +38,21 @@ _VERB = re.compile(
   rf"[a-z]{{2,}}ed)(?![\w'’-])"
 )
 _NO_VERB_AFTER = re.compile(
-  r"(?:^| )(?:the|an?|his|her|its|their|of|and|or|most|more|to|in|very|by|with|for|"
-  r'from|between|several|many|some|other|two|three|as|all|both|any|no)$',
+  r'(?:^| )(?:the|an?|his|her|its|their|of|and|or|most|more|to|in|very|by|'
+  r'with|for|from|between|several|many|some|other|two|three|as|all|both|any|no)$',
   re.IGNORECASE,
 )
 _PARTICIPLE = re.compile(r'\w+ (?:by|as)\b|(?:called|named|based|located) ')
 _APART = re.compile(
   r',|\b(?:and|that|which|who|when|where|but|as|because|if|what)\b'
 )
-_APPOSITION = re.compile(rf'{_GAP}, (?:who|which|an?|the) [^,]*, (?!and\b|or\b)')
+_APPOSITION = re.compile(
+  rf'{_GAP}, (?:who|which|an?|the) [^,]*, (?!and\b|or\b)'
+)
 _PARENTHESES = re.compile(r' ?[(\[][^()\[\]]*[)\]]')
 _CUT = re.compile(
-  r'; |: | [–—] |—|, (?=(?:and|but|which|who|while|where|whereas|although|because'
-  r'|so|or|when) )'
+  r'; |: | [–—] |—|, (?=(?:and|but|which|who|while|where|whereas|although|'
+  r'because|so|or|when) )'
 )
 _CONNECTOR = re.compile(
   r'^(?:and|but|which|who|while|where|whereas|although|because|so|or|when) '
@@ -79,7 +81,8 @@ _SUBORDINATE = re.compile(
 )
 _REPORT = re.compile(
   rf'.*?\b(?:{"|".join(english.WORDS["speech verbs"])}|concluded|shows?|showed|'
-  r'found|think|believe|say|known|thought|reported|estimated|meant?) that |it (?:is|was) [\w ]{3,20} that '
+  r'found|think|believe|say|known|thought|reported|estimated|meant?) that |'
+  r'it (?:is|was) [\w ]{3,20} that '
 )
 _ANTECEDENT = re.compile(
   r"(?:\b(?:[Tt]he|[Aa]n?|[Ii]ts|[Tt]heir|[Hh]is|[Hh]er) (?:[\w'-]+ ){0,3}|"
@@ -160,7 +163,7 @@ def _clause(marked: str) -> str:
     if connector[0] in ('which ', 'who '):
       before = _ANTECEDENT.search(parts[number - 1])
       part = f'{before[0]} {part}' if before else ''
-    elif _verb(part) and not _verb(part)[0].start():
+    elif (verb := _verb(part)) and not verb[0].start():
       subject = _subject(parts[0])
       part = f'{subject} {part}' if subject else ''
   part = _reported(_subordinate(part))
@@ -219,7 +222,9 @@ def _without_pronoun(clause: str, title: str, is_person: bool) -> str:
   found = _PRONOUN.match(clause[start:])
   if not found:
     return clause
-  fits = found['he'] or found['his'] if is_person else found['it'] or found['its']
+  fits = (
+    found['he'] or found['his'] if is_person else found['it'] or found['its']
+  )
   if not fits or not title:
     return ''
   name = title if found['he'] or found['it'] else f"{title}'s"
@@ -252,7 +257,8 @@ def _natural(
 ) -> str:
   """Returns an English question, or '' if the clause is not simple."""
   opening = _INTRODUCTION.match(clause)
-  is_first = bool(opening) and opening[0].rstrip(', ') == _GAP
+  # A date that begins the sentence.
+  is_first = opening is not None and opening[0].rstrip(', ') == _GAP
   rest = clause[opening.end() :] if opening and is_first else clause
   found = _verb(rest)
   if not found:
@@ -292,11 +298,7 @@ def _shortened(question: str, rng: np.random.Generator) -> str:
 
 
 def _inverted(
-  subject: str,
-  verb: str,
-  is_auxiliary: bool,
-  tail: str,
-  known: Collection[str],
+  subject: str, verb: str, is_auxiliary: bool, tail: str, known: Collection[str]
 ) -> str:
   """Returns 'was the tower built', or 'did he build the tower'."""
   following = tail.split()[:2]
@@ -315,7 +317,7 @@ def _base(past: str, known: Collection[str]) -> str:
   """Returns 'create' for 'created', 'stop' for 'stopped'."""
   stem = past[:-2]
   if stem.endswith('i'):
-    return f'{stem[:-1]}y'
+    return f'{stem[:-1]}y' if len(stem) > 2 else f'{stem}e'
   forms = [stem, f'{stem}e']
   if _SILENT_E.search(stem):
     forms.reverse()

@@ -26,7 +26,7 @@ from realm_tf.data import sampling
 from realm_tf.text import english
 from realm_tf.training import job
 
-_PER_SENTENCE = 2
+_PER_SENTENCE = 2  # Most questions that a sentence answers.
 _SHARED_WORDS = 2  # Of the question and the answer's sentence.
 _NEAR = 200  # Sentences of an article before and after one.
 _TRIED = 3  # Other sentences that a question may come from.
@@ -38,20 +38,32 @@ _FUNCTION_WORDS = frozenset(english.WORDS['lower words'])
 
 
 class _Sentence(NamedTuple):
+  """A sentence; `asked` are the spans that it answers or asks for."""
+
   row: int
+  block: int
   text: str
-  names: list[tuple[int, int]]
-  words: frozenset[str]
+  begins_with_name: bool
+  words: frozenset[str]  # From `_stems`.
   asked: list[question_spans.Asked]
+
+  def answer(self, asked: question_spans.Asked) -> str:
+    return self.text[asked.start : asked.end]
+
+  def key(self, asked: question_spans.Asked) -> str:
+    """Returns what sentences with the same answer share: a last name."""
+    is_person = asked.kind == question_spans.PERSON
+    return self.answer(asked).rpartition(' ' if is_person else '\0')[2]
 
 
 class _Article(NamedTuple):
-  """Sentences with the same title."""
+  """The sentences with one title."""
 
   title: str
   is_person: bool
   sentences: dict[int, _Sentence]  # By row.
-  places: dict[str, list[int]]  # Answer -> rows of sentences with it.
+  # Key of an answer -> sentences that ask for it, and where.
+  places: dict[str, list[tuple[_Sentence, question_spans.Asked]]]
 
 
 def from_sentences(
@@ -112,135 +124,142 @@ class _Maker:
     self._known = frozenset(inputs.tokenizer.vocabulary)
     self._counts: collections.Counter[str] = collections.Counter()
     self._made: set[tuple[str, str]] = set()
-    table, own = inputs.table, queries.own_blocks
+    own, table = queries.own_blocks, inputs.table
     titles = [title or str(i) for i, title in enumerate(table.all_titles())]
-    _, numbers = np.unique(titles, return_inverse=True)
-    # Articles of one title count as one; -1 is a sentence of no block.
-    self._articles = np.where(
-      (own == null_block.ID) | ~is_used, -1, numbers[table.article_rows[own]]
-    )
-    self._order = np.argsort(self._articles, kind='stable')
-    self._sorted = self._articles[self._order]
+    numbers = np.unique(titles, return_inverse=True)[1]
+    # Articles of one title count as one. -1: no block, or held out.
+    is_used = is_used & (own != null_block.ID)
+    self._numbers = np.where(is_used, numbers[table.article_rows[own]], -1)
+    self._order = np.argsort(self._numbers, kind='stable')
+    self._sorted = self._numbers[self._order]
     self._article = functools.cache(self._read_article)
 
   def ask(self, row: int) -> Iterator[questions_lib.Question]:
-    """Yields the questions of a sentence, of the rarest kinds so far."""
-    number = int(self._articles[row])
+    """Yields the questions that a sentence answers.
+
+    Those that another sentence asks come first, then the rarest kinds so far.
+    """
+    number = int(self._numbers[row])
     if number < 0:
       return
     article = self._article(number)
     sentence = article.sentences[row]
-    block = int(self._queries.own_blocks[row])
-    text = self._inputs.table.texts([block])[0]
+    table, block = self._inputs.table, sentence.block
+    (text,), (article_id,) = table.texts([block]), table.article_ids([block])
+    order = self._rng.permutation(len(sentence.asked))
+    found = [
+      (self._sources(article, sentence, sentence.asked[i]), sentence.asked[i])
+      for i in order
+    ]
+    found.sort(key=lambda each: (not each[0], self._counts[each[1].kind]))
     left = _PER_SENTENCE
-    near = {each: self._near(article, sentence, each) for each in sentence.asked}
-    asked = [sentence.asked[i] for i in self._rng.permutation(len(sentence.asked))]
-    asked.sort(key=lambda each: (not near[each], self._counts[each.kind]))
-    for each in asked:
-      answer = sentence.text[each.start : each.end]
-      question = left and answer in text and self._word(article, sentence, each, near[each])
+    for sources, asked in found:
+      answer = sentence.answer(asked)
+      own = [(sentence, asked)] if asked.words else []
+      if not left or answer not in text:
+        continue
+      question = self._word(article, sentence, answer, sources + own)
       if not question or (question, answer) in self._made:
         continue
       self._made.add((question, answer))
-      self._counts[each.kind] += 1
+      self._counts[asked.kind] += 1
       left -= 1
       yield questions_lib.Question(
         question,
         (answer,),
-        question_id=f'text-{row}-{each.start}',
-        gold_id=self._inputs.table.article_ids([block])[0],
+        question_id=f'text-{row}-{asked.start}',
+        gold_id=article_id,
         gold_block=block,
       )
 
-  def _near(
-    self,
-    article: _Article,
-    sentence: _Sentence,
-    asked: question_spans.Asked,
-  ) -> list[_Sentence]:
-    """Returns the sentences that are most like one, with the same answer."""
-    own_blocks = self._queries.own_blocks
-    own = sentence.words - _stems(sentence.text[asked.start : asked.end])
-    near = [
-      article.sentences[row]
-      for row in article.places[_key(sentence.text, asked)]
-      if own_blocks[row] != own_blocks[sentence.row]
-      and abs(row - sentence.row) < _NEAR
+  def _sources(
+    self, article: _Article, sentence: _Sentence, asked: question_spans.Asked
+  ) -> list[tuple[_Sentence, question_spans.Asked]]:
+    """Returns the most similar sentences of other blocks with an answer."""
+    own = sentence.words - _stems(sentence.answer(asked))
+    found = [
+      (len(own & each.words), each, span)
+      for each, span in article.places.get(sentence.key(asked), ())
+      if each.block != sentence.block and abs(each.row - sentence.row) < _NEAR
     ]
-    near = [each for each in near if len(own & each.words) >= _SHARED_WORDS]
-    return sorted(near, key=lambda each: -len(own & each.words))[:_TRIED]
+    found.sort(key=lambda each: -each[0])
+    return [each[1:] for each in found[:_TRIED] if each[0] >= _SHARED_WORDS]
 
   def _word(
     self,
     article: _Article,
     sentence: _Sentence,
-    asked: question_spans.Asked,
-    near: list[_Sentence],
+    answer: str,
+    sources: list[tuple[_Sentence, question_spans.Asked]],
   ) -> str:
-    """Returns a question, of another sentence if possible, or ''."""
-    answer = sentence.text[asked.start : asked.end]
+    """Returns a question of the first source that gives a good one, or ''."""
     own = sentence.words - _stems(answer)
-    for each in (*near, sentence) if asked.words else near:
-      span = next(
-        span
-        for span in each.asked
-        if span.words and _key(each.text, span) == _key(sentence.text, asked)
-      )
+    for each, asked in sources:
       question = question_wording.ask(
         each.text,
-        span,
+        asked,
         self._rng,
         title=article.title,
         is_person=article.is_person,
-        begins_with_name=any(not start for start, _ in each.names),
+        begins_with_name=each.begins_with_name,
         known=self._known,
       )
-      shared = len(own & _stems(question))
-      if shared >= min(_SHARED_WORDS, len(own)) and (
-        _plain(answer) not in _plain(question)
-      ):
+      is_similar = len(own & _stems(question)) >= min(_SHARED_WORDS, len(own))
+      if question and is_similar and _plain(answer) not in _plain(question):
         return question
     return ''
 
   def _read_article(self, number: int) -> _Article:
+    """Reads the sentences of a title, and the persons that they name."""
     bounds = np.searchsorted(self._sorted, [number, number + 1])
-    rows = self._order[slice(*bounds)].tolist()
+    rows = self._order[slice(*bounds)]
     found = [self._queries.query(row) for row in rows]
-    tokens = self._inputs.tokenizer.tokenize_batch([each.text for each in found])
+    tokens = self._inputs.tokenizer.tokenize_batch(
+      [each.text for each in found]
+    )
     names = [
-      [(int(t.starts[a]), int(t.ends[b - 1])) for a, b in each.spans.tolist()]
+      list(
+        zip(
+          t.starts[each.spans[:, 0]].tolist(),
+          t.ends[each.spans[:, 1] - 1].tolist(),
+        )
+      )
       for each, t in zip(found, tokens, strict=True)
     ]
-    title = self._inputs.table.titles(self._queries.own_blocks[rows[:1]])[0]
+    (title,) = self._inputs.table.titles([found[0].own_block])
     personal = sum(bool(_PERSONAL.match(each.text)) for each in found)
     is_person = personal > _PERSONAL_SHARE * len(found)
-    people = {
-      name
-      for each, spans in zip(found, names, strict=True)
-      for name in question_spans.last_names(each.text, spans)
-    } | ({title.split()[-1]} if is_person else set())
+    people = {title.rpartition(' ')[2]} if is_person else set()
+    for each, spans in zip(found, names, strict=True):
+      people.update(question_spans.last_names(each.text, spans))
     article = _Article(title, is_person, {}, collections.defaultdict(list))
-    width = self._inputs.config.model.max_span_width
-    for row, each, t, spans in zip(rows, found, tokens, names, strict=True):
+    for row, each, t, spans in zip(
+      rows.tolist(), found, tokens, names, strict=True
+    ):
       asked = [
         one
         for one in question_spans.find(each.text, spans, people)
-        if (pieces := t.span(one.start, one.end))
-        and pieces[1] - pieces[0] <= width
+        if self._fits(t.span(one.start, one.end))
       ]
+      begins_with_name = any(not start for start, _ in spans)
+      sentence = _Sentence(
+        row,
+        each.own_block,
+        each.text,
+        begins_with_name,
+        _stems(each.text),
+        asked,
+      )
+      article.sentences[row] = sentence
       for one in asked:
         if one.words:
-          article.places[_key(each.text, one)].append(row)
-      words = _stems(each.text)
-      article.sentences[row] = _Sentence(row, each.text, spans, words, asked)
+          article.places[sentence.key(one)].append((sentence, one))
     return article
 
-
-def _key(text: str, asked: question_spans.Asked) -> str:
-  """Returns what two sentences with the same answer share: a last name."""
-  answer = text[asked.start : asked.end]
-  is_person = asked.kind == question_spans.PERSON
-  return answer.rpartition(' ')[2] if is_person else answer
+  def _fits(self, pieces: Optional[tuple[int, int]]) -> bool:
+    """Returns whether an answer is whole wordpieces and short enough."""
+    width = self._inputs.config.model.max_span_width
+    return pieces is not None and pieces[1] - pieces[0] <= width
 
 
 def _plain(text: str) -> str:
