@@ -6,6 +6,7 @@ name counts in the whole article.
 """
 
 from collections.abc import Collection, Iterator, Sequence
+import itertools
 import re
 from typing import NamedTuple
 
@@ -50,6 +51,7 @@ def _any(name: str) -> str:
 
 _WORDS = {name: frozenset(words) for name, words in english.WORDS.items()}
 _PERSON = rf'(?:{"|".join(english.WORDS["person nouns"])})'
+_LONGEST = 1000  # Characters of a sentence; a longer one is a list.
 _THINGS = _WORDS['name nouns'] | _WORDS['place nouns']
 _WIDTH = 50  # Characters before a span that say what it is.
 _FUNCTION = _WORDS['lower words'] | _WORDS['auxiliaries']
@@ -78,7 +80,11 @@ _FIGURES = (
   r'(?: (?:hundred|thousand|million|billion|trillion))?'
 )
 _COUNT = rf'(?:{_FIGURES}|{_any("numerals")}(?:-(?:one|{_any("numerals")}))?)'
-_BEFORE_NUMBER = r'(?<![\w.,$€£¥/–-])'
+_ABOUT = (
+  r'(?:(?:over|about|around|nearly|almost|only|approximately|roughly|some|'
+  r'more than|less than|fewer than|at least|at most|up to) )?'
+)
+_BEFORE_NUMBER = rf'(?<![\w.,$€£¥/–-]){_ABOUT}'
 _NUMBER = re.compile(
   rf'{_BEFORE_NUMBER}(?P<number>{_COUNT})'
   rf'(?P<noun> (?:[a-z][a-z-]+ ){{0,2}}?(?:(?!{_any("no plurals")}\b)'
@@ -88,15 +94,15 @@ _PERCENT = re.compile(
   rf'{_BEFORE_NUMBER}(?P<number>{_FIGURES} ?(?:%|percent\b|per cent\b))'
 )
 _MONEY = re.compile(
-  rf'(?<!\w)(?P<number>(?:US)?[$€£¥] ?{_FIGURES}|{_FIGURES} (?:dollars|euros|'
-  r'pounds sterling))(?![\w-])'
+  rf'(?<!\w){_ABOUT}(?P<number>(?:US)?[$€£¥] ?{_FIGURES}|'
+  rf'{_FIGURES} (?:dollars|euros|pounds sterling))(?![\w-])'
 )
 _SIZE = re.compile(
   rf'{_BEFORE_NUMBER}(?P<number>{_FIGURES} [a-z]+)'
   r' (?P<how>long|high|tall|wide|deep|thick|old|away)(?!\w)'
 )
 _LASTING = re.compile(
-  rf'\b(?P<prep>for) (?P<number>(?:{_COUNT}) '
+  rf'\bfor {_ABOUT}(?P<number>(?:{_COUNT}) '
   r'(?:years|months|weeks|days|hours|minutes))(?![\w-])'
 )
 
@@ -117,7 +123,7 @@ _BARE_PHRASE = re.compile(
   rf'has) (?P<phrase>(?:{_PLAIN} ){{0,2}}{_PLAIN}){_CLAUSE_END}'
 )
 _REASON = re.compile(
-  r'\b(?P<because>because) (?P<phrase>(?:of )?[^,.;:()]{8,60})(?=[.,;]|$)'
+  r'\bbecause (?P<phrase>(?:of )?[^,.;:()]{8,60})(?=[.,;]|$)'
 )
 
 # Names.
@@ -166,19 +172,20 @@ def find(
     names: The tagger's character spans.
     people: Last names of persons, from `last_names`.
   """
-  found: dict[tuple[int, int], Asked] = {}
-  for asked in (
-    *_dates(text),
-    *_numbers(text),
-    *_names(text, names, people),
-    *_phrases(text),
+  if len(text) > _LONGEST:
+    return []
+  found: list[Asked] = []
+  for asked in itertools.chain(
+    _dates(text), _numbers(text), _names(text, names, people), _phrases(text)
   ):
     if all(
-      asked.end <= other.start or other.end <= asked.start
-      for other in found.values()
+      asked.end <= other.start or other.end <= asked.start for other in found
     ):
-      found[asked.start, asked.end] = asked
-  return list(found.values())
+      found.append(asked)
+  # Terms of the tagger; they may be of any language.
+  return found or [
+    Asked(start, end, PHRASE, start, end, ('what',)) for start, end in names
+  ]
 
 
 def last_names(text: str, names: Sequence[tuple[int, int]]) -> Iterator[str]:

@@ -1,8 +1,7 @@
 """Words a question from a sentence and the span that it asks for.
 
-Template questions teach a reader almost as much as real ones (Lewis et al.
-2019, https://arxiv.org/abs/1906.04980; Fabbri et al. 2020,
-https://arxiv.org/abs/2004.11892):
+Templates as in Lewis et al. 2019 (https://arxiv.org/abs/1906.04980) and Fabbri
+et al. 2020 (https://arxiv.org/abs/2004.11892), and English where it is easy:
 
   sentence -> its clause with the span -> 'wh + after + before', or in the order
   of an English question where the clause is simple
@@ -15,6 +14,7 @@ from typing import Optional
 import numpy as np
 
 from realm_tf.corpus import question_spans
+from realm_tf.corpus import terms
 from realm_tf.text import english
 
 _GAP = '\0'  # Stands for the span.
@@ -35,7 +35,7 @@ _BE = frozenset('was is were are'.split())
 _HAVE = {'has': 'does', 'have': 'do', 'had': 'did'}
 _VERB = re.compile(
   rf"(?<![\w'’-])(?:{'|'.join(sorted(_AUXILIARIES | _BASES.keys()))}|"
-  rf"[a-z]{{2,}}ed)(?![\w'’-])"
+  rf"(?!hundred|sacred)[a-z]+[^\We]ed)(?![\w'’-])"
 )
 _NO_VERB_AFTER = re.compile(
   r'(?:^| )(?:the|an?|his|her|its|their|of|and|or|most|more|to|in|very|by|'
@@ -68,15 +68,16 @@ _OPENING = re.compile(
 _INTRODUCTION = re.compile(
   r'^(?:(?:In|On|At|During|After|Before|By|From|Since|Under|With|As|For|'
   r'Between|Following|Throughout|According|Despite|Due|Because|When|While|'
-  r'Although|Though|If|Within|Among|Until|Around|Unlike|Like|Over)\b[^,]*, |'
+  r'Although|Though|If|Within|Among|Until|Around|Unlike|Like|Over|Whereas)\b'
+  r'[^,]*(?:, \d{4})?, |'
   r'[^,]{1,30} (?:later|earlier|ago|afterwards?|before), |'
   r'(?:In|By|Since|On|Around|During|As of) (?:the |early |late |mid-)?'
-  r'(?:\d+ )?(?:[A-Z][a-z]+ )?(?:\d\d?, )?\d{4}s? (?=the |an? |[A-Z])|'
-  rf'{_GAP}(?:, | (?=the |an? |[A-Z])))',
+  r'(?:\d+ )?(?:[A-Z][a-z]+ )?(?:\d\d?, )?\d{4}s? (?=the |an? |(?-i:[A-Z]))|'
+  rf'{_GAP}(?:, | (?=the |an? |(?-i:[A-Z]))))',
   re.IGNORECASE,
 )
 _SUBORDINATE = re.compile(
-  r'(?:As|When|While|Although|Though|Because|If|Since|After|Before) ',
+  r'(?:As|When|While|Whereas|Although|Though|Because|If|Since|After|Before) ',
   re.IGNORECASE,
 )
 _REPORT = re.compile(
@@ -91,6 +92,10 @@ _ANTECEDENT = re.compile(
 _PRONOUN = re.compile(
   r'(?P<he>He|She)\b|(?P<it>It)\b|(?P<his>His|Her)\b|(?P<its>Its)\b|'
   r'(?:They|Their|This|These|Those|That|Such|Some|Others|We|You|I|One|Both)\b',
+  re.IGNORECASE,
+)
+_IMPERSONAL = re.compile(
+  r'it (?:is|was) (?:\w+(?:ble|ly|nt|ry|ar|al|ult|ing) )+(?:to|that)\b',
   re.IGNORECASE,
 )
 _PREPOSITION = re.compile(
@@ -140,7 +145,8 @@ def ask(
   if question.count('"') % 2:
     question = question.replace('"', '')
   question = _SPACES.sub(' ', question).replace(' ,', ',').strip(_EDGES)
-  if not _SHORTEST <= len(question.split()) <= _LONGEST or _GAP in question:
+  length = len(terms.ONE_WORD.findall(question))
+  if not _SHORTEST <= length <= _LONGEST or _GAP in question:
     return ''
   return f'{question[0].upper()}{question[1:]}?'
 
@@ -225,7 +231,7 @@ def _without_pronoun(clause: str, title: str, is_person: bool) -> str:
   fits = (
     found['he'] or found['his'] if is_person else found['it'] or found['its']
   )
-  if not fits or not title:
+  if not fits or not title or _IMPERSONAL.match(clause, start):
     return ''
   name = title if found['he'] or found['it'] else f"{title}'s"
   return clause[:start] + name + clause[start + found.end() :]
@@ -271,9 +277,9 @@ def _natural(
     return f'{word} {_inverted(subject, verb[0], is_auxiliary, tail, known)}'
   if _GAP not in tail or not subject:
     if subject.count(_GAP) and draw < 0.5 * _NATURAL:
-      return f'{rest.replace(_GAP, word)}'
+      return rest.replace(_GAP, word)
     return ''
-  before, after = tail.split(_GAP)
+  before, _, after = tail.partition(_GAP)
   if word == 'who' and before.rstrip().endswith(' by') and verb[0] in _BE:
     active = re.fullmatch(r' (?:\w+ly )?(\w+ed)\b(.*) by ?', before)
     if active:
@@ -328,7 +334,7 @@ def _base(past: str, known: Collection[str]) -> str:
 
 def _shuffled(clause: str, word: str, draw: float) -> str:
   """Returns the parts of a clause in an order of Lewis et al. 2019."""
-  before, after = (part.strip(_EDGES) for part in clause.split(_GAP))
+  before, after = (part.strip(_EDGES) for part in clause.split(_GAP, 1))
   if draw < 0.45:
     return f'{word} {after} {before}'
   if draw < 0.8:

@@ -1,9 +1,11 @@
 """Makes questions of sentences, so that a reader learns what questions ask.
 
 A template turns a sentence into a question for one of its spans
-(`corpus.question_wording`). The reader finds the answer in a block whose own
-sentence with the span is mostly another one, as in Fabbri et al. 2020
-(https://arxiv.org/abs/2004.11892): what it reads paraphrases the question.
+(`corpus.question_wording`; Lewis et al. 2019, https://arxiv.org/abs/1906.04980).
+If another block of the article has a similar sentence with the same span, the
+reader finds the answer there (Fabbri et al. 2020,
+https://arxiv.org/abs/2004.11892), so that it learns more than to find the
+question's own words.
 """
 
 import collections
@@ -19,6 +21,7 @@ from realm_tf import interfaces
 from realm_tf.corpus import question_spans
 from realm_tf.corpus import question_wording
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.corpus import terms
 from realm_tf.data import held_out
 from realm_tf.data import null_block
 from realm_tf.data import query_table
@@ -31,7 +34,6 @@ _SHARED_WORDS = 2  # Of the question and the answer's sentence.
 _NEAR = 200  # Sentences of an article before and after one.
 _TRIED = 3  # Other sentences that a question may come from.
 _STEM = 6  # Letters of a word that are compared.
-_WORD = re.compile(r'[^\W_]+')
 _PERSONAL = re.compile(r'(?:He|She|His|Her)\b')
 _PERSONAL_SHARE = 0.15  # Of the sentences of an article on a person.
 _FUNCTION_WORDS = frozenset(english.WORDS['lower words'])
@@ -263,10 +265,10 @@ class _Maker:
 
 
 def _plain(text: str) -> str:
-  return f' {" ".join(_WORD.findall(text.lower()))} '
+  return f' {" ".join(terms.ONE_WORD.findall(text.lower()))} '
 
 
 def _stems(text: str) -> frozenset[str]:
   """Returns the beginnings of the words that say something."""
-  words = _WORD.findall(text.lower())
+  words = terms.ONE_WORD.findall(text.lower())
   return frozenset(word[:_STEM] for word in words) - _FUNCTION_WORDS

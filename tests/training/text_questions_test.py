@@ -1,0 +1,163 @@
+"""Tests for realm_tf.training.text_questions."""
+
+import dataclasses
+import re
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.corpus import rules_tagger
+from realm_tf.corpus import sources
+from realm_tf.data import block_table
+from realm_tf.data import held_out
+from realm_tf.data import query_table
+from realm_tf.training import job
+from realm_tf.training import text_questions
+from tests import fakes
+from tests import tiny
+
+# Each sentence is a block.
+_MILL = (
+  'Olga Vens wrote in a diary about the wooden mill of Lendor.',
+  'The wooden mill was given to Olga Vens for a diary of bees.',
+  'A cat sleeps here and there.',
+)
+_HARBOR = (
+  'The harbor opened in 1931 with six long piers.',
+  'The harbor was closed in 1942 after an autumn storm.',
+)
+_WORDS = sorted(
+  set(
+    re.findall(r'\w+|\.', ' '.join((*_MILL, *_HARBOR, 'Mill Harbor')).lower())
+  )
+)
+_TOKENIZER = fakes.tokenizer(' '.join(_WORDS))
+
+
+class TextQuestionsTest(absltest.TestCase):
+  def _ask(
+    self, articles, num_steps=99, num_others=0, share=0.0, width=3, seed=0
+  ):
+    """Returns the questions of (title, sentences), each in 2 articles."""
+    directory = self.create_tempdir().full_path
+    cut = tiny.cut(
+      [
+        sources.Article(title, sentence, f'{title} {i}')
+        for title, sentences in articles
+        for i, sentence in enumerate(sentences)
+      ],
+      _TOKENIZER,
+      30,
+    )
+    tiny.write_blocks(cut, f'{directory}/corpus', _TOKENIZER, 30)
+    self.table = block_table.BlockTable.open(f'{directory}/corpus')
+    queries = query_table.QueryTable.open(
+      tiny.write_queries(
+        directory,
+        (_query(block.text, i) for i, block in enumerate(cut)),
+        'random',
+        self.table,
+      )
+    )
+    queries.fit_corpus(self.table)
+    config = config_lib.ExperimentConfig(
+      seed=seed,
+      held_out=config_lib.HeldOutConfig(share=share),
+      finetuning=config_lib.FinetuningConfig(
+        optimizer=config_lib.OptimizerConfig(1e-3, num_steps),
+        batch_size=1,
+        sentence_share=0.25,
+      ),
+    )
+    config = dataclasses.replace(
+      config, model=dataclasses.replace(config.model, max_span_width=width)
+    )
+    inputs = job.Inputs(
+      config, directory, self.table, _TOKENIZER, (0, 0), np.zeros(0)
+    )
+    return text_questions.from_sentences(queries, inputs, num_others=num_others)
+
+  def test_questions_can_be_answered_from_their_own_block(self):
+    found = self._ask([('Mill', _MILL), ('Harbor', _HARBOR)])
+    self.assertGreater(len(found), 5)
+    self.assertLen({each.question_id for each in found}, len(found))
+    for each in found:
+      (answer,) = each.answers
+      (text,) = self.table.texts([each.gold_block])
+      self.assertIn(answer, text)
+      self.assertNotIn(answer, each.question)
+      self.assertEqual(
+        self.table.article_ids([each.gold_block]), [each.gold_id]
+      )
+      self.assertRegex(each.question, r'^[A-Z].*[^.]\?$')
+    blocks = [each.gold_block for each in found]
+    self.assertEqual(max(map(blocks.count, blocks)), 2)
+
+  def test_a_similar_sentence_of_another_block_asks(self):
+    found = self._ask([('Mill', _MILL)])
+    asked = {
+      each.gold_block: each.question
+      for each in found
+      if each.answers == ('Olga Vens',)
+    }
+    # Each block answers what the other's sentence asks.
+    self.assertIn('given', asked[0])
+    self.assertNotIn('wrote', asked[0])
+    self.assertIn('wrote', asked[1])
+    # Without the other, a sentence asks itself.
+    (own,) = (
+      each
+      for each in self._ask([('Mill', _MILL[:1])])
+      if each.answers == ('Olga Vens',)
+    )
+    self.assertIn('wrote', own.question)
+
+  def test_answers_are_at_most_as_wide_as_the_reader_reads(self):
+    def answers(width):
+      return {
+        each.answers[0] for each in self._ask([('Mill', _MILL)], width=width)
+      }
+
+    self.assertIn('Olga Vens', answers(2))
+    self.assertNotIn('Olga Vens', answers(1))
+
+  def test_the_order_depends_on_the_seed_alone(self):
+    articles = [('Mill', _MILL), ('Harbor', _HARBOR)]
+    found = [self._ask(articles, seed=seed) for seed in (0, 0, 1)]
+    self.assertEqual(found[0], found[1])
+    self.assertNotEqual(found[0], found[2])
+
+  def test_held_out_articles_neither_ask_nor_answer(self):
+    articles = [('Mill', _MILL), ('Harbor', _HARBOR)]
+    for share in (0.2, 0.4, 0.6, 0.8):
+      self._ask(articles)
+      kept = ~held_out.blocks(self.table, share)
+      if 0 < kept.sum() < len(kept):
+        break
+    found = self._ask(articles, share=share)
+    self.assertNotEmpty(found)
+    self.assertTrue(kept[[each.gold_block for each in found]].all())
+
+  def test_as_many_as_the_training_reads(self):
+    articles = [('Mill', _MILL), ('Harbor', _HARBOR)]
+    self.assertLen(self._ask(articles, num_steps=3), 3)
+    # A quarter of all.
+    self.assertLen(self._ask(articles, num_others=6), 2)
+
+  def test_no_question_at_all_is_an_error(self):
+    with self.assertRaisesRegex(errors.UserError, 'none in 1 sentences'):
+      self._ask([('Mill', _MILL[2:])])
+
+
+def _query(text, block):
+  tokens = _TOKENIZER.tokenize(text)
+  (names,) = rules_tagger.RulesTagger().tag([text])
+  return tiny.query(
+    tokens.ids, [tokens.span(*name) for name in names], block, text
+  )
+
+
+if __name__ == '__main__':
+  absltest.main()
