@@ -87,6 +87,20 @@ class AnswerLabelsTest(absltest.TestCase):
     found = labels.has_answer(0, np.array([2, 0]))
     self.assertEqual(found.tolist(), [False, True])  # Block 2 has a d, too.
 
+  def test_a_gold_block_counts_before_its_articles(self):
+    given = [
+      questions_lib.Question('?', ('d',), gold_id='article 0', gold_block=2),
+      questions_lib.Question('?', ('c',), gold_id='article 0', gold_block=2),
+      questions_lib.Question('?', ('c',), gold_block=2),
+    ]
+    for supervision, expected in (
+      # Block 2 has no c.
+      ('gold', [[2], [0], []]),
+      ('answer', [[], [], []]),
+    ):
+      labels = _labels(*given, supervision=supervision)
+      self.assertEqual([labels.gold(i).tolist() for i in range(3)], expected)
+
   def test_other_blocks_with_the_answer_are_not_compared(self):
     labels = _labels(
       questions_lib.Question('?', ('d',), gold_id='article 0'),
