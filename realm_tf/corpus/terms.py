@@ -37,6 +37,7 @@ _TOKEN = re.compile(
   rf"['’][sS]\b|[{_UNSPACED}]|"
   rf"[^\W_{_UNSPACED}]+(?:(?:[-'’](?![sS]\b)|(?<=\d)[.,](?=\d))[^\W_{_UNSPACED}]+)*|[^\w\s]|\n"
 )
+ONE_WORD = re.compile(rf'[{_UNSPACED}]|[^\W_{_UNSPACED}]+')
 _LETTER = re.compile(r'[^\W\d]')
 _FEWEST_ARTICLES = 100  # Of fewer articles, blocks are the documents.
 _MOST_DOCUMENTS = 0.05  # Share of the documents that may have a term.

@@ -1,42 +1,80 @@
-"""Makes questions of a corpus's sentences, so that a reader learns from text.
+"""Makes questions of sentences, so that a reader learns what questions ask.
 
-  sentence A with a span y, and a sentence B of the same article with y
-    -> question: B with a question word for y;  answer: y in A's block
-
-A question of another sentence has other words than the block, as users'
-questions have (Fabbri et al. 2020, https://arxiv.org/abs/2004.11892); and its
-block is what REALM's gradient rewards. Without such a B, A asks itself.
+A template turns a sentence into a question for one of its spans
+(`corpus.question_wording`; Lewis et al. 2019, https://arxiv.org/abs/1906.04980).
+If another block of the article has a similar sentence with the same span, the
+reader finds the answer there (Fabbri et al. 2020,
+https://arxiv.org/abs/2004.11892), so that it learns more than to find the
+question's own words.
 """
 
 import collections
 from collections.abc import Iterator
-import random
+import functools
 import re
+from typing import NamedTuple, Optional
+
+import numpy as np
 
 from realm_tf import errors
+from realm_tf.corpus import question_spans
+from realm_tf.corpus import question_wording
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.corpus import terms
 from realm_tf.data import held_out
 from realm_tf.data import null_block
 from realm_tf.data import query_table
-from realm_tf.text import question_words
+from realm_tf.data import sampling
+from realm_tf.text import english
 from realm_tf.training import job
 
-_Place = tuple[int, question_words.Answer]  # A sentence and a span of it.
-_MOST_OF_SENTENCE = 3  # Questions.
-_LONGEST_SENTENCE = 60  # Words; longer ones are mostly lists.
-_FEWEST_COMMON = 2  # Words of A in B, next to the answer.
-_MOST_COMPARED = 20  # Sentences B.
-# Names are most spans of a text, and of few questions; the rest has as many.
-_NAMES = 'name'
+_PER_SENTENCE = 2  # Most questions that a sentence answers.
+_SHARED_WORDS = 2  # Of the question and the answer's sentence.
+_NEAR = 200  # Sentences of an article before and after one.
+_TRIED = 3  # Other sentences that a question may come from.
+_STEM = 6  # Letters of a word that are compared.
+_PERSONAL = re.compile(r'(?:He|She|His|Her)\b')
+_PERSONAL_SHARE = 0.15  # Of the sentences of an article on a person.
+_FUNCTION_WORDS = frozenset(english.WORDS['lower words'])
+
+
+class _Sentence(NamedTuple):
+  """A sentence; `asked` are the spans that it answers or asks for."""
+
+  row: int
+  block: int
+  text: str
+  begins_with_name: bool
+  words: frozenset[str]  # From `_stems`.
+  asked: list[question_spans.Asked]
+
+  def answer(self, asked: question_spans.Asked) -> str:
+    return self.text[asked.start : asked.end]
+
+  def key(self, asked: question_spans.Asked) -> str:
+    """Returns what sentences with the same answer share: a last name."""
+    is_person = asked.kind == question_spans.PERSON
+    return self.answer(asked).rpartition(' ' if is_person else '\0')[2]
+
+
+class _Article(NamedTuple):
+  """The sentences with one title."""
+
+  title: str
+  is_person: bool
+  sentences: dict[int, _Sentence]  # By row.
+  # Key of an answer -> sentences that ask for it, and where.
+  places: dict[str, list[tuple[_Sentence, question_spans.Asked]]]
 
 
 def from_sentences(
   queries: query_table.QueryTable, inputs: job.Inputs, num_others: int = 0
 ) -> list[questions_lib.Question]:
-  """Returns questions in random order, as many as a job reads, or all.
+  """Returns questions for sentences of the corpus, in random order.
 
-  Sentences of held-out articles (`held_out.share`) give none. Next to other
-  questions they are `sentence_share` of all.
+  Sentences of held-out articles (`held_out.share`) give none. A job gets as
+  many as its steps read, or all. Next to other questions they are
+  `sentence_share` of all.
 
   Args:
     queries: X, after `fit_corpus`.
@@ -46,105 +84,185 @@ def from_sentences(
     UserError: No sentence gives a question.
   """
   config = inputs.config
-  rows = held_out.others(
-    held_out.queries(queries, inputs.table, config.held_out.share)
-  )
-  rows = rows[queries.own_blocks[rows] != null_block.ID]
-  rng = random.Random(config.seed)
+  is_held_out = held_out.queries(queries, inputs.table, config.held_out.share)
+  rows = held_out.others(is_held_out)
+  rng = sampling.step_rng(config.seed, 0)
+  rng.shuffle(rows)
   most = config.finetuning.optimizer.num_steps * config.finetuning.batch_size
   if num_others:
     part = config.finetuning.sentence_share
     most = min(most, round(num_others * part / (1 - part)))
-  own = queries.own_blocks[rows].tolist()
-  sentences = [queries.query(row).text for row in rows]
-  made = list(
-    _make(
-      sentences,
-      own,
-      inputs.table.titles(own),
-      inputs.table.article_ids(own),
-      rng,
-    )
-  )
+  made: list[questions_lib.Question] = []
+  maker = _Maker(queries, inputs, ~is_held_out, rng)
+  for row in rows:
+    if len(made) >= most:
+      break
+    made += maker.ask(int(row))
   if not made and most:
     raise errors.UserError(
-      'A sentence must have a name, a number, a date or a noun to ask for. '
-      f'Found none in {len(rows)} sentences. Use a larger corpus.'
+      'Sentences must have names, dates or numbers that questions ask for. '
+      f'Found none in {len(rows)} sentences of the corpus. Use a larger corpus.'
     )
-  rng.shuffle(made)
-  names = [question for kind, question in made if kind == _NAMES]
-  rest = [question for kind, question in made if kind != _NAMES]
-  made_questions = names[: max(len(rest), most - len(rest))] + rest
-  rng.shuffle(made_questions)
-  return made_questions[:most]
+  return made[:most]
 
 
-def _make(
-  sentences: list[str],
-  blocks: list[int],
-  titles: list[str],
-  ids: list[str],
-  rng: random.Random,
-) -> Iterator[tuple[str, questions_lib.Question]]:
-  """Yields questions and the kinds of their answers."""
-  found = [question_words.answers(sentence) for sentence in sentences]
-  words = [_words(sentence) for sentence in sentences]
-  # (article, text of a span) -> sentences with it.
-  places = collections.defaultdict(list)
-  for row, spans in enumerate(found):
-    for span in spans:
-      text = sentences[row][span.start : span.end].lower()
-      places[titles[row] or ids[row], text].append((row, span))
-  for row, spans in enumerate(found):
-    if len(words[row]) > _LONGEST_SENTENCE:
-      continue
-    for span in rng.sample(spans, min(_MOST_OF_SENTENCE, len(spans))):
-      answer = sentences[row][span.start : span.end]
-      own = row, span
-      others = places[titles[row] or ids[row], answer.lower()]
-      asked, its_span = _another(own, others, words, answer, rng)
-      question = question_words.ask(
-        sentences[asked], its_span, titles[row], rng
+class _Maker:
+  """Makes the questions of one sentence after the other."""
+
+  def __init__(
+    self,
+    queries: query_table.QueryTable,
+    inputs: job.Inputs,
+    is_used: np.ndarray,
+    rng: np.random.Generator,
+  ):
+    self._queries, self._inputs, self._rng = queries, inputs, rng
+    self._known = frozenset(inputs.tokenizer.vocabulary)
+    self._counts: collections.Counter[str] = collections.Counter()
+    self._made: set[tuple[str, str]] = set()
+    own, table = queries.own_blocks, inputs.table
+    titles = [title or str(i) for i, title in enumerate(table.all_titles())]
+    numbers = np.unique(titles, return_inverse=True)[1]
+    # Articles of one title count as one. -1: no block, or held out.
+    is_used = is_used & (own != null_block.ID)
+    self._numbers = np.where(is_used, numbers[table.article_rows[own]], -1)
+    self._order = np.argsort(self._numbers, kind='stable')
+    self._sorted = self._numbers[self._order]
+    self._article = functools.cache(self._read_article)
+
+  def ask(self, row: int) -> Iterator[questions_lib.Question]:
+    """Yields the questions that a sentence answers.
+
+    Those that another sentence asks come first, then the rarest kinds so far.
+    """
+    number = int(self._numbers[row])
+    if number < 0:
+      return
+    article = self._article(number)
+    sentence = article.sentences[row]
+    table, block = self._inputs.table, sentence.block
+    (text,), (article_id,) = table.texts([block]), table.article_ids([block])
+    order = self._rng.permutation(len(sentence.asked))
+    found = [
+      (self._sources(article, sentence, sentence.asked[i]), sentence.asked[i])
+      for i in order
+    ]
+    found.sort(key=lambda each: (not each[0], self._counts[each[1].kind]))
+    left = _PER_SENTENCE
+    for sources, asked in found:
+      answer = sentence.answer(asked)
+      own = [(sentence, asked)] if asked.words else []
+      if not left or answer not in text:
+        continue
+      question = self._word(article, sentence, answer, sources + own)
+      if not question or (question, answer) in self._made:
+        continue
+      self._made.add((question, answer))
+      self._counts[asked.kind] += 1
+      left -= 1
+      yield questions_lib.Question(
+        question,
+        (answer,),
+        question_id=f'text-{row}-{asked.start}',
+        gold_id=article_id,
+        gold_block=block,
       )
-      if question and answer.lower() not in question.lower():
-        yield (
-          span.kind,
-          questions_lib.Question(
-            question,
-            (answer,),
-            question_id=f'text-{row}-{span.start}',
-            gold_id=ids[row],
-            gold_block=blocks[row],
-          ),
+
+  def _sources(
+    self, article: _Article, sentence: _Sentence, asked: question_spans.Asked
+  ) -> list[tuple[_Sentence, question_spans.Asked]]:
+    """Returns the most similar sentences of other blocks with an answer."""
+    own = sentence.words - _stems(sentence.answer(asked))
+    found = [
+      (len(own & each.words), each, span)
+      for each, span in article.places.get(sentence.key(asked), ())
+      if each.block != sentence.block and abs(each.row - sentence.row) < _NEAR
+    ]
+    found.sort(key=lambda each: -each[0])
+    return [each[1:] for each in found[:_TRIED] if each[0] >= _SHARED_WORDS]
+
+  def _word(
+    self,
+    article: _Article,
+    sentence: _Sentence,
+    answer: str,
+    sources: list[tuple[_Sentence, question_spans.Asked]],
+  ) -> str:
+    """Returns a question of the first source that gives a good one, or ''."""
+    own = sentence.words - _stems(answer)
+    for each, asked in sources:
+      question = question_wording.ask(
+        each.text,
+        asked,
+        self._rng,
+        title=article.title,
+        is_person=article.is_person,
+        begins_with_name=each.begins_with_name,
+        known=self._known,
+      )
+      is_similar = len(own & _stems(question)) >= min(_SHARED_WORDS, len(own))
+      if question and is_similar and _plain(answer) not in _plain(question):
+        return question
+    return ''
+
+  def _read_article(self, number: int) -> _Article:
+    """Reads the sentences of a title, and the persons that they name."""
+    bounds = np.searchsorted(self._sorted, [number, number + 1])
+    rows = self._order[slice(*bounds)]
+    found = [self._queries.query(row) for row in rows]
+    tokens = self._inputs.tokenizer.tokenize_batch(
+      [each.text for each in found]
+    )
+    names = [
+      list(
+        zip(
+          t.starts[each.spans[:, 0]].tolist(),
+          t.ends[each.spans[:, 1] - 1].tolist(),
         )
+      )
+      for each, t in zip(found, tokens, strict=True)
+    ]
+    (title,) = self._inputs.table.titles([found[0].own_block])
+    personal = sum(bool(_PERSONAL.match(each.text)) for each in found)
+    is_person = personal > _PERSONAL_SHARE * len(found)
+    people = {title.rpartition(' ')[2]} if is_person else set()
+    for each, spans in zip(found, names, strict=True):
+      people.update(question_spans.last_names(each.text, spans))
+    article = _Article(title, is_person, {}, collections.defaultdict(list))
+    for row, each, t, spans in zip(
+      rows.tolist(), found, tokens, names, strict=True
+    ):
+      asked = [
+        one
+        for one in question_spans.find(each.text, spans, people)
+        if self._fits(t.span(one.start, one.end))
+      ]
+      begins_with_name = any(not start for start, _ in spans)
+      sentence = _Sentence(
+        row,
+        each.own_block,
+        each.text,
+        begins_with_name,
+        _stems(each.text),
+        asked,
+      )
+      article.sentences[row] = sentence
+      for one in asked:
+        if one.words:
+          article.places[sentence.key(one)].append((sentence, one))
+    return article
+
+  def _fits(self, pieces: Optional[tuple[int, int]]) -> bool:
+    """Returns whether an answer is whole wordpieces and short enough."""
+    width = self._inputs.config.model.max_span_width
+    return pieces is not None and pieces[1] - pieces[0] <= width
 
 
-def _another(
-  own: _Place,
-  others: list[_Place],
-  words: list[frozenset[str]],
-  answer: str,
-  rng: random.Random,
-) -> _Place:
-  """Returns a sentence with the span that has most words in common, or `own`.
-
-  Args:
-    own: Row and span of the sentence that holds the answer.
-    others: Rows and spans of all sentences with the answer's text.
-    words: Words of each sentence.
-  """
-  row, _ = own
-  known = words[row] - _words(answer)
-  some = [each for each in others if words[each[0]] != words[row]]
-  some = rng.sample(some, min(len(some), _MOST_COMPARED))
-  common, best = max(
-    ((len(known & words[each[0]]), each) for each in some),
-    key=lambda pair: pair[0],
-    default=(0, own),
-  )
-  return best if common >= _FEWEST_COMMON else own
+def _plain(text: str) -> str:
+  return f' {" ".join(terms.ONE_WORD.findall(text.lower()))} '
 
 
-def _words(text: str) -> frozenset[str]:
-  """Returns the words of a text that carry meaning: the longer ones."""
-  return frozenset(re.findall(r'\w{4,}', text.lower()))
+def _stems(text: str) -> frozenset[str]:
+  """Returns the beginnings of the words that say something."""
+  words = terms.ONE_WORD.findall(text.lower())
+  return frozenset(word[:_STEM] for word in words) - _FUNCTION_WORDS

@@ -1,81 +1,162 @@
 """Tests for realm_tf.training.text_questions."""
 
-import types
+import dataclasses
+import re
 
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.corpus import rules_tagger
+from realm_tf.corpus import sources
+from realm_tf.data import block_table
+from realm_tf.data import held_out
+from realm_tf.data import query_table
+from realm_tf.training import job
 from realm_tf.training import text_questions
+from tests import fakes
 from tests import tiny
 
-_SENTENCES = [
-  'The old mill near the harbour was sold to Ada Lund in 1931.',
-  'In 1931 the harbour of the town and its old mill were sold.',
-  'A storm took the roof of the town hall in 1950.',
-]
-_TITLES = ['Mill', 'Mill', 'Town']
-
-
-def _ask(sentences=_SENTENCES, num_steps=50, num_others=0, own=None, share=0.0):
-  own = np.arange(len(sentences)) if own is None else np.array(own)
-  queries = types.SimpleNamespace(
-    num_queries=len(sentences),
-    own_blocks=own,
-    query=lambda row: types.SimpleNamespace(text=sentences[row]),
+# Each sentence is a block.
+_MILL = (
+  'Olga Vens wrote in a diary about the wooden mill of Lendor.',
+  'The wooden mill was given to Olga Vens for a diary of bees.',
+  'A cat sleeps here and there.',
+)
+_HARBOR = (
+  'The harbor opened in 1931 with six long piers.',
+  'The harbor was closed in 1942 after an autumn storm.',
+)
+_WORDS = sorted(
+  set(
+    re.findall(r'\w+|\.', ' '.join((*_MILL, *_HARBOR, 'Mill Harbor')).lower())
   )
-  table = types.SimpleNamespace(
-    num_blocks=len(sentences),
-    article_rows=np.arange(len(sentences)),
-    titles=lambda ids: [_TITLES[i] for i in ids],
-    article_ids=lambda ids: [f'id{i}' for i in ids],
-  )
-  config = tiny.config(
-    held_out={'share': share},
-    finetuning={'batch_size': 1, 'optimizer': {'num_steps': num_steps}},
-  )
-  inputs = types.SimpleNamespace(config=config, table=table)
-  return text_questions.from_sentences(queries, inputs, num_others)
+)
+_TOKENIZER = fakes.tokenizer(' '.join(_WORDS))
 
 
 class TextQuestionsTest(absltest.TestCase):
-  def test_another_sentence_of_the_article_asks(self):
-    years = [each for each in _ask() if each.answers == ('1931',)]
-    asked = {each.gold_block: each.question for each in years}
-    # Each of the two sentences with 1931 asks for the other one's block.
-    self.assertIn('town', asked[0])
-    self.assertIn('near the harbour', asked[1])
-    self.assertEqual({each.gold_id for each in years}, {'id0', 'id1'})
+  def _ask(
+    self, articles, num_steps=99, num_others=0, share=0.0, width=3, seed=0
+  ):
+    """Returns the questions of (title, sentences), each in 2 articles."""
+    directory = self.create_tempdir().full_path
+    cut = tiny.cut(
+      [
+        sources.Article(title, sentence, f'{title} {i}')
+        for title, sentences in articles
+        for i, sentence in enumerate(sentences)
+      ],
+      _TOKENIZER,
+      30,
+    )
+    tiny.write_blocks(cut, f'{directory}/corpus', _TOKENIZER, 30)
+    self.table = block_table.BlockTable.open(f'{directory}/corpus')
+    queries = query_table.QueryTable.open(
+      tiny.write_queries(
+        directory,
+        (_query(block.text, i) for i, block in enumerate(cut)),
+        'random',
+        self.table,
+      )
+    )
+    queries.fit_corpus(self.table)
+    config = config_lib.ExperimentConfig(
+      seed=seed,
+      held_out=config_lib.HeldOutConfig(share=share),
+      finetuning=config_lib.FinetuningConfig(
+        optimizer=config_lib.OptimizerConfig(1e-3, num_steps),
+        batch_size=1,
+        sentence_share=0.25,
+      ),
+    )
+    config = dataclasses.replace(
+      config, model=dataclasses.replace(config.model, max_span_width=width)
+    )
+    inputs = job.Inputs(
+      config, directory, self.table, _TOKENIZER, (0, 0), np.zeros(0)
+    )
+    return text_questions.from_sentences(queries, inputs, num_others=num_others)
 
-  def test_a_sentence_alone_asks_itself(self):
-    (year,) = (each for each in _ask() if each.answers == ('1950',))
-    self.assertIn('storm', year.question.lower())
-    self.assertEqual((year.gold_block, year.gold_id), (2, 'id2'))
-
-  def test_no_answer_stands_in_its_question(self):
-    found = _ask()
-    self.assertNotEmpty(found)
+  def test_questions_can_be_answered_from_their_own_block(self):
+    found = self._ask([('Mill', _MILL), ('Harbor', _HARBOR)])
+    self.assertGreater(len(found), 5)
+    self.assertLen({each.question_id for each in found}, len(found))
     for each in found:
-      self.assertNotIn(each.answers[0].lower(), each.question.lower())
+      (answer,) = each.answers
+      (text,) = self.table.texts([each.gold_block])
+      self.assertIn(answer, text)
+      self.assertNotIn(answer, each.question)
+      self.assertEqual(
+        self.table.article_ids([each.gold_block]), [each.gold_id]
+      )
+      self.assertRegex(each.question, r'^[A-Z].*[^.]\?$')
+    blocks = [each.gold_block for each in found]
+    self.assertEqual(max(map(blocks.count, blocks)), 2)
 
-  def test_the_same_seed_asks_the_same(self):
-    self.assertEqual(_ask(), _ask())
+  def test_a_similar_sentence_of_another_block_asks(self):
+    found = self._ask([('Mill', _MILL)])
+    asked = {
+      each.gold_block: each.question
+      for each in found
+      if each.answers == ('Olga Vens',)
+    }
+    # Each block answers what the other's sentence asks.
+    self.assertIn('given', asked[0])
+    self.assertNotIn('wrote', asked[0])
+    self.assertIn('wrote', asked[1])
+    # Without the other, a sentence asks itself.
+    (own,) = (
+      each
+      for each in self._ask([('Mill', _MILL[:1])])
+      if each.answers == ('Olga Vens',)
+    )
+    self.assertIn('wrote', own.question)
 
-  def test_a_job_gets_as_many_as_it_reads(self):
-    self.assertLen(_ask(num_steps=2), 2)
-    number = len(_ask())
-    # A fifth of all: n / (n + 12) = 0.2.
-    self.assertLen(_ask(num_others=12), min(3, number))
+  def test_answers_are_at_most_as_wide_as_the_reader_reads(self):
+    def answers(width):
+      return {
+        each.answers[0] for each in self._ask([('Mill', _MILL)], width=width)
+      }
 
-  def test_held_out_and_unknown_blocks_make_no_question(self):
-    with self.assertRaisesRegex(errors.UserError, 'none in 0 sentences'):
-      _ask(own=[-1, -1, -1])
-    blocks = {each.gold_block for each in _ask(own=[0, -1, 2])}
-    self.assertEqual(blocks, {0, 2})
+    self.assertIn('Olga Vens', answers(2))
+    self.assertNotIn('Olga Vens', answers(1))
 
-  def test_nothing_to_ask_for_is_an_error(self):
+  def test_the_order_depends_on_the_seed_alone(self):
+    articles = [('Mill', _MILL), ('Harbor', _HARBOR)]
+    found = [self._ask(articles, seed=seed) for seed in (0, 0, 1)]
+    self.assertEqual(found[0], found[1])
+    self.assertNotEqual(found[0], found[2])
+
+  def test_held_out_articles_neither_ask_nor_answer(self):
+    articles = [('Mill', _MILL), ('Harbor', _HARBOR)]
+    for share in (0.2, 0.4, 0.6, 0.8):
+      self._ask(articles)
+      kept = ~held_out.blocks(self.table, share)
+      if 0 < kept.sum() < len(kept):
+        break
+    found = self._ask(articles, share=share)
+    self.assertNotEmpty(found)
+    self.assertTrue(kept[[each.gold_block for each in found]].all())
+
+  def test_as_many_as_the_training_reads(self):
+    articles = [('Mill', _MILL), ('Harbor', _HARBOR)]
+    self.assertLen(self._ask(articles, num_steps=3), 3)
+    # A quarter of all.
+    self.assertLen(self._ask(articles, num_others=6), 2)
+
+  def test_no_question_at_all_is_an_error(self):
     with self.assertRaisesRegex(errors.UserError, 'none in 1 sentences'):
-      _ask(['It rained and it rained.'])
+      self._ask([('Mill', _MILL[2:])])
+
+
+def _query(text, block):
+  tokens = _TOKENIZER.tokenize(text)
+  (names,) = rules_tagger.RulesTagger().tag([text])
+  return tiny.query(
+    tokens.ids, [tokens.span(*name) for name in names], block, text
+  )
 
 
 if __name__ == '__main__':

@@ -1,0 +1,139 @@
+"""Tests for realm_tf.corpus.question_wording."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf.corpus import question_spans
+from realm_tf.corpus import question_wording
+from realm_tf.corpus import rules_tagger
+
+
+class _Rng:
+  """Draws the last of several things; `random` is given."""
+
+  def __init__(self, *draws):
+    self._draws = list(draws)
+
+  def integers(self, number):
+    return number - 1
+
+  def random(self):
+    return self._draws.pop(0)
+
+
+def _ask(text, answer, rng=None, **more):
+  (names,) = rules_tagger.RulesTagger().tag([text])
+  (asked,) = (
+    each
+    for each in question_spans.find(text, names)
+    if text[each.start : each.end] == answer
+  )
+  rng = rng or _Rng(0.8, 0.0)  # English, and no preposition first.
+  return question_wording.ask(text, asked, rng, **more)
+
+
+class QuestionWordingTest(parameterized.TestCase):
+  @parameterized.parameters(
+    # The subject.
+    ('Olga Vens wrote three plays about bees.', 'Olga Vens',
+     'Who wrote three plays about bees?'),
+    # After a form of 'be', after 'had', after other verbs.
+    ('The mill was moved to a hill in Lendor.', 'Lendor',
+     'In what place was the mill moved to a hill?'),
+    ('The mill had six wheels of oak.', 'six',
+     'How many wheels did the mill have of oak?'),
+    ('The mill stopped for good in 1931.', '1931',
+     'In what year did the mill stop for good?'),
+    ('The old mill became a school in 1931.', '1931',
+     'In what year did the old mill become a school?'),
+    ('The village contains six old mills.', 'six',
+     'How many old mills does the village contain?'),
+    # What comes first goes to the end.
+    ('In 1931, the mill was moved to a hill.', '1931',
+     'In what year was the mill moved to a hill?'),
+    ('After the flood, the mill had six wheels.', 'six',
+     'How many wheels did the mill have after the flood?'),
+    # By whom: who did it.
+    ('The mill was painted again by Olga Vens.', 'Olga Vens',
+     'Who painted the mill again?'),
+    # Only the clause with the answer, with a subject.
+    ('It was hot; the mill burned down in 1931, but the barn stood.', '1931',
+     'In what year did the mill burn down?'),
+    ('He saw the old mill, which was moved to Lendor in 1931.', '1931',
+     'In what year was the old mill moved to Lendor?'),
+    ('Olga Vens said that the mill burned down in 1931.', '1931',
+     'In what year did the mill burn down?'),
+    # 'Built' is not the verb; nothing in parentheses is.
+    ('The mill (called Ox) built near a lake was moved in 1931.', '1931',
+     'In what year was the mill built near a lake moved?'),
+  )  # fmt: skip
+  def test_a_simple_clause_becomes_english(self, text, answer, question):
+    known = {'stop', 'burn', 'move', 'paint'}
+    self.assertEqual(_ask(text, answer, known=known), question)
+
+  def test_a_preposition_may_come_first(self):
+    found = _ask('The mill was left to Peter Ohm.', 'Peter Ohm', _Rng(0.3, 0.0))
+    self.assertEqual(found, 'To whom was the mill left?')
+
+  @parameterized.parameters(
+    (0.3, 'In what year with its six wheels the mill burned?'),
+    (0.6, 'In what year the mill burned with its six wheels?'),
+    (0.9, 'The mill burned in what year with its six wheels?'),
+  )
+  def test_the_orders_of_a_template(self, draw, question):
+    text = 'The mill burned in 1931 with its six wheels.'
+    self.assertEqual(_ask(text, '1931', _Rng(0.9, draw)), question)
+
+  def test_a_pronoun_becomes_the_title(self):
+    it = 'It was moved to a hill in 1931.'
+    nothing = 'It was likely to rain in 1931.'
+    he = 'He was moved to a farm in 1931.'
+    more = {'title': 'Ox Mill'}
+    self.assertEqual(
+      _ask(it, '1931', **more), 'In what year was Ox Mill moved to a hill?'
+    )
+    self.assertEqual(_ask(he, '1931', **more), '')
+    self.assertEqual(_ask(it, '1931'), '')
+    self.assertEqual(_ask(nothing, '1931', **more), '')
+    more = {'title': 'Olga Vens', 'is_person': True}
+    self.assertEqual(
+      _ask(he, '1931', **more), 'In what year was Olga Vens moved to a farm?'
+    )
+    self.assertEqual(_ask(it, '1931', **more), '')
+
+  def test_a_question_may_lose_its_last_phrases(self):
+    text = (
+      'Olga Vens wrote three long plays about bees and wasps for a theatre '
+      'with a roof of tin.'
+    )
+    whole = (
+      'Who wrote three long plays about bees and wasps for a theatre with a '
+      'roof of tin?'
+    )
+    found = {
+      _ask(text, 'Olga Vens', np.random.default_rng(seed)) for seed in range(99)
+    }
+    self.assertContainsSubset(
+      [whole.replace(' with a roof of tin', ''), whole], found
+    )
+
+  def test_too_short_or_too_long(self):
+    self.assertEqual(_ask('Olga Vens was ill.', 'Olga Vens'), '')
+    text = f'Olga Vens saw {"a bee and " * 15} a wasp.'
+    self.assertEqual(_ask(text, 'Olga Vens'), '')
+
+  @parameterized.parameters(
+    ('tried', 'try'), ('died', 'die'), ('hoped', 'hope'), ('planned', 'plan'),
+    ('called', 'call'), ('passed', 'pass'), ('visited', 'visit'),
+  )  # fmt: skip
+  def test_the_base_of_a_verb(self, past, base):
+    known = {'hop', 'hope', 'plan', 'call', 'pass', 'visit', 'try'}
+    question = _ask(
+      f'The old miller {past} again in 1931.', '1931', known=known
+    )
+    self.assertEqual(question, f'In what year did the old miller {base} again?')
+
+
+if __name__ == '__main__':
+  absltest.main()
