@@ -32,9 +32,9 @@ class Asked(NamedTuple):
     kind: One of KINDS.
     first: First character that a question leaves out: of a preposition, an
       article, or the answer.
-    last: End of what a question leaves out: a noun after a number, too.
+    last: End of the words that a question leaves out, as a noun after a number.
     words: What may replace it: 'when', 'in what year'. None if the sentence
-      makes no good question, but answers those of other sentences.
+      makes no good question, but answers questions of other sentences.
   """
 
   start: int
@@ -53,7 +53,7 @@ _WORDS = {name: frozenset(words) for name, words in english.WORDS.items()}
 _PERSON = rf'(?:{"|".join(english.WORDS["person nouns"])})'
 _LONGEST = 1000  # Characters of a sentence; a longer one is a list.
 _THINGS = _WORDS['name nouns'] | _WORDS['place nouns']
-_WIDTH = 50  # Characters before a span that say what it is.
+_WIDTH = 50  # Characters before a span that tell its kind.
 _FUNCTION = _WORDS['lower words'] | _WORDS['auxiliaries']
 _VERBS = frozenset(
   pair.partition(':')[0]
@@ -74,7 +74,7 @@ _DATE_NOUNS = (
   (re.compile(r'.*(?:[A-Z][a-z]+ \d\d?\b|\d [A-Z][a-z]+)'), 'date'),
 )
 
-# Numbers, and what they count.
+# Numbers, and the counted things.
 _FIGURES = (
   r'(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)'
   r'(?: (?:hundred|thousand|million|billion|trillion))?'
@@ -166,7 +166,7 @@ _NATIONAL = re.compile(r'\w+(?:ish|ese|[^n]ian|ean)$')
 def find(
   text: str, names: Sequence[tuple[int, int]], people: Collection[str] = ()
 ) -> list[Asked]:
-  """Returns what a question may ask for in a sentence, one for each span.
+  """Returns the spans of a sentence that a question may ask for.
 
   Args:
     names: The tagger's character spans.
@@ -284,7 +284,7 @@ def _is_listed(before: str) -> bool:
 def _of_person(
   text: str, before: str, end: int
 ) -> tuple[tuple[str, ...], int, int, str]:
-  """Returns the words, what is left out before and after, and the kind."""
+  """Returns the words, the ones left out before and after, and the kind."""
   owned = _OWNED.match(text, end)
   if owned:
     return (f'whose{owned["noun"]}',), 0, owned.end() - end, PERSON
@@ -295,7 +295,7 @@ def _of_person(
 
 
 def _of_thing(name: str, before: str) -> tuple[tuple[str, ...], int, int, str]:
-  """Returns the words, what is left out before and after, and the kind."""
+  """Returns the words, the ones left out before and after, and the kind."""
   of_kind = _KIND_OF.search(before)
   if of_kind:
     noun = of_kind['noun']
@@ -326,7 +326,7 @@ def _is_noun(word: str) -> bool:
 
 
 def _head(name: str) -> str:
-  """Returns the noun that says what a name is: 'river', or ''."""
+  """Returns the noun that tells a name's kind: 'river', or ''."""
   words = name.split()
   place = words.index('of') - 1 if 'of' in words[1:] else -1
   noun = words[place].lower()

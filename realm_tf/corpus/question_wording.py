@@ -19,9 +19,9 @@ from realm_tf.text import english
 
 _GAP = '\0'  # Stands for the span.
 _SHORTEST, _LONGEST = 4, 30  # Words of a question.
-_ENOUGH = 8  # Words of a question that may lose what follows.
+_ENOUGH = 8  # Words of a question that may lose the rest.
 _NATURAL = 0.85  # Share of the simple clauses that become English.
-_LONG = 18  # Words of a clause that loses what a comma follows.
+_LONG = 18  # Words of a clause that loses its part before a comma.
 
 _BASES = dict(
   pair.split(':')
@@ -188,7 +188,7 @@ def _subordinate(part: str) -> str:
 
 
 def _reported(part: str) -> str:
-  """Returns what follows 'that' in 'he said that', if the gap is there."""
+  """Returns the clause after 'he said that', if the gap is there."""
   found = _REPORT.match(part)
   rest = part[found.end() :] if found else ''
   return rest if _GAP in rest and _verb(rest) else part

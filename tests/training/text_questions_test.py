@@ -102,7 +102,7 @@ class TextQuestionsTest(absltest.TestCase):
       for each in found
       if each.answers == ('Olga Vens',)
     }
-    # Each block answers what the other's sentence asks.
+    # Each block answers the question of the other's sentence.
     self.assertIn('given', asked[0])
     self.assertNotIn('wrote', asked[0])
     self.assertIn('wrote', asked[1])
