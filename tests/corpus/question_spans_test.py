@@ -8,7 +8,7 @@ from realm_tf.corpus import rules_tagger
 
 
 def _find(text, people=()):
-  """Returns answer -> (kind, the words that a question leaves out, its words)."""
+  """Returns answer -> (kind, words that a question leaves out, its words)."""
   (names,) = rules_tagger.RulesTagger().tag([text])
   return {
     text[each.start : each.end]: (
