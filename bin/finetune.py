@@ -5,10 +5,11 @@ python -m bin.finetune --config=launch/quickstart.py \
     --run_dir=runs/qa --init_from=runs/realm \
     [--dev_questions=runs/world/dev_questions.jsonl]
 
---queries_dir, in place of --questions, makes questions of sentences: the reader
-learns to extract answers from unlabelled text. With both, a fifth of the
-questions are such ones (finetuning.sentence_share), so that the model keeps the
-words that only these have. With --dev_questions,
+--queries_dir, in place of --questions, makes questions of sentences, by templates
+with the objective per_block, else by a blank for a name: the reader learns to
+extract answers from unlabelled text. With both, a fifth of the questions are
+such ones (finetuning.sentence_share), so that the model keeps the words that
+only these have. With --dev_questions,
 the run publishes the parameters with the best exact match, and may end early
 (`finetuning.patience`). Without, it publishes the last parameters.
 """
@@ -24,7 +25,9 @@ from absl import flags
 from realm_tf.config import names
 from realm_tf.data import query_table
 from realm_tf.qa import loading
+from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retrievers
+from realm_tf.training import cloze_questions
 from realm_tf.training import finetuning_run
 from realm_tf.training import text_questions
 
@@ -61,7 +64,12 @@ def _questions(inputs):
     return asked
   queries = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   queries.fit_corpus(inputs.table)
-  return asked + text_questions.from_sentences(queries, inputs, len(asked))
+  if config.objective == 'per_block':  # A sentence must be in a block.
+    return asked + text_questions.from_sentences(queries, inputs, len(asked))
+  words = bm25.over_table(inputs.table)
+  return asked + cloze_questions.from_sentences(
+    queries, inputs, words, len(asked)
+  )
 
 
 def _retriever(inputs):
