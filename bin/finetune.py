@@ -5,11 +5,11 @@ python -m bin.finetune --config=launch/quickstart.py \
     --run_dir=runs/qa --init_from=runs/realm \
     [--dev_questions=runs/world/dev_questions.jsonl]
 
---queries_dir, in place of --questions, makes questions of sentences, by
-templates with the objective per_block, else by a blank for a name: a reader learns
-to extract answers from unlabelled text. With both, a fifth of the questions are
-such ones (finetuning.sentence_share), so that the model keeps the words that
-only these have. With --dev_questions,
+--queries_dir, in place of --questions, makes questions of sentences, so that a
+reader learns from unlabelled text: by templates with the objective per_block,
+else by a blank for a name. With both, a fifth of the questions are such ones
+(finetuning.sentence_share), so that the model keeps the words that only these
+have. With --dev_questions,
 the run publishes the parameters with the best exact match, and may end early
 (`finetuning.patience`). Without, it publishes the last parameters.
 """
