@@ -298,7 +298,7 @@ def choose(
     name, weight, *_ = _best(searches)
     why = 'no other is clearly better'
   exact = {each.model: each.metrics.get('exact_match', 0) for each in searches}
-  reads_better = exact.get('qa', 0) >= exact.get(''.join(models[:1]), 0)
+  reads_better = exact.get('qa', 0) >= exact.get(models[0] if models else '', 0)
   lines = [_line('Held out', searches), _line('--test_questions', _read(tests))]
   by = 'words alone' if name == 'bm25' else _LABELS[name]
   lines += [f'The page searches by {by}{" and words" * (weight > 0)}: {why}.']

@@ -15,7 +15,6 @@ own_text takes RUN_DIR like a reader from Hugging Face.
 import json
 import os
 import pathlib
-from typing import Any
 
 from . import own_text
 from . import own_text_plan
@@ -77,23 +76,15 @@ def stages(
     )
   asked, read = _texts(recipe, questions, articles)
   sizes = own_text_stages.sizes_of(start)  # And the head.
-  reading: dict[str, Any] = {'input': read, 'output_dir': runner.OUTPUT}
-  survey = recipe.stage(
-    'survey',
-    'survey',
-    recipe.config(CONFIG),
-    questions=asked,
-    **reading,
-    **sizes,
-  )
+  survey = own_text.survey(recipe, CONFIG, start, asked, {'input': read})
   corpus = recipe.stage(
     'corpus',
     'make_blocks',
     vocab_file=runner.Input(f'{start}/vocab.txt'),
     max_block_wordpieces=CONFIG.lengths.block_tokens,
-    **reading,
+    input=read,
+    output_dir=runner.OUTPUT,
   )
-  recipe.finish()
   reader = recipe.stage(
     'reader',
     'finetune',

@@ -45,12 +45,9 @@ class Asked(NamedTuple):
   words: tuple[str, ...]
 
 
-def _any(name: str) -> str:
-  return english.one_of(name)
-
-
+_any = english.one_of
 _WORDS = {name: frozenset(words) for name, words in english.WORDS.items()}
-_PERSON = rf'(?:{"|".join(english.WORDS["person nouns"])})'
+_PERSON = _any('person nouns')
 _LONGEST = 1000  # Characters of a sentence; a longer one is a list.
 _THINGS = _WORDS['name nouns'] | _WORDS['place nouns']
 _WIDTH = 50  # Characters before a span that tell its kind.

@@ -50,6 +50,15 @@ class Imported(NamedTuple):
   path: str = ''
   is_tuned: bool = False
 
+  def require_vocabulary(self) -> str:
+    """Returns the vocabulary's file; UserError without one."""
+    if not self.vocab_file:
+      raise errors.UserError(
+        'The source must have the vocabulary of the weights, vocab.txt. Found '
+        'none. Give it as --vocab_file.'
+      )
+    return self.vocab_file
+
   def has(self, tower: str) -> bool:
     return any(name.startswith(f'{tower}_bert/') for name in self.arrays)
 

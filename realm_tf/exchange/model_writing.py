@@ -46,12 +46,7 @@ def write(
   The corpus of the source's blocks is written unless it exists; by default
   `corpus_dir` is `output_dir`/corpus.
   """
-  vocab_file = imported.vocab_file
-  if not vocab_file:
-    raise errors.UserError(
-      'The source must have the vocabulary of the weights, vocab.txt. Found '
-      'none. Give it as --vocab_file.'
-    )
+  vocab_file = imported.require_vocabulary()
   parts = _parts(imported.arrays)
   is_t5 = realm_model.SEQ2SEQ in parts  # It has no wordpieces and no blocks.
   config = config_lib.ExperimentConfig(model=imported.model)

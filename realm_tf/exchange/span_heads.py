@@ -10,7 +10,6 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf import errors
 from realm_tf.data import joining
 from realm_tf.data import sampling
 from realm_tf.exchange import imported as imported_lib
@@ -54,15 +53,11 @@ def resolve(found: imported_lib.Imported) -> imported_lib.Imported:
   Raises:
     UserError: The reader has no vocabulary.
   """
-  if not found.vocab_file:
-    raise errors.UserError(
-      'The source must have the vocabulary of the weights, vocab.txt. Found '
-      'none. Give it as --vocab_file.'
-    )
+  vocab_file = found.require_vocabulary()
   model = dataclasses.replace(
     found.model, span_head='linear_null', max_span_width=_MAX_WIDTH
   )
-  tokenizer = wordpiece.WordpieceTokenizer.from_file(found.vocab_file)
+  tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
   number, of = _count_nulls(model, found.arrays, tokenizer)
   has_null = 2 * number > of
   says = (

@@ -229,7 +229,7 @@ class OpenvinoReader:
     self._max_width, self._is_inner = reader.max_span_width, reader.is_inner
     self._head = compile_graph(_head(reader), 'float32')
     self._is_normalized = reader.head == 'linear_null'
-    null = reader.projection if self._is_normalized else reader.null_score
+    null = reader.null_score
     self._null = [each.numpy() for each in null.weights] if null else None
 
   def __call__(

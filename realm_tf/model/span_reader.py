@@ -64,6 +64,8 @@ class SpanReader(tf_keras.layers.Layer):
     self.null_score = None
     if head != 'mlp':
       self.projection = _dense(2, 'linear')
+      if head == 'linear_null':
+        self.null_score = self.projection
       return
     self.projection = _dense(2 * hidden_size, 'projection')
     self.layer_norm = tf_keras.layers.LayerNormalization(
@@ -113,11 +115,9 @@ class SpanReader(tf_keras.layers.Layer):
 
   def _null(self, cls):
     """Returns scores of null spans, [B * K], for states of [CLS], [., H]."""
-    if self.null_score is not None:
-      return self.null_score(cls)[:, 0]
-    if self.head == 'linear_null':
-      return tf.reduce_sum(self.projection(cls), axis=-1)
-    return tf.fill(tf.shape(cls)[:1], exclusion.NO_SCORE)
+    if self.null_score is None:
+      return tf.fill(tf.shape(cls)[:1], exclusion.NO_SCORE)
+    return tf.reduce_sum(self.null_score(cls), axis=-1)
 
   def _borders(self, ids, places):
     """Returns where a word begins and where one ends, bool [B, Lz] each."""

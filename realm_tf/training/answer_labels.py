@@ -120,9 +120,9 @@ class AnswerLabels:
     self._gold: dict[int, np.ndarray] = {}  # Ids by question.
     for row, question in enumerate(questions.given):
       if config.supervision == 'gold' and question.gold_id:
-        own = table.find_article(question.gold_id)
-        if question.gold_block >= 0:
-          own = np.array([question.gold_block])
+        own = np.array([question.gold_block])
+        if question.gold_block < 0:
+          own = table.find_article(question.gold_id)
         self._gold[row] = own[self._matches(row, own, self._bodies(own))]
 
   def gold(self, row: int) -> np.ndarray:

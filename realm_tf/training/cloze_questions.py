@@ -47,16 +47,7 @@ def from_sentences(
   Raises:
     UserError: No sentence gives a question.
   """
-  config = inputs.config
-  rows = held_out.others(
-    held_out.queries(queries, inputs.table, config.held_out.share)
-  )
-  rng = sampling.step_rng(config.seed, 0)
-  rng.shuffle(rows)
-  most = config.finetuning.optimizer.num_steps * config.finetuning.batch_size
-  if num_others:
-    part = config.finetuning.sentence_share
-    most = min(most, round(num_others * part / (1 - part)))
+  rows, most, rng = choose_sentences(queries, inputs, num_others)
   made: list[questions_lib.Question] = []
   for start in range(0, len(rows), _SENTENCES):
     if len(made) >= most:
@@ -68,6 +59,27 @@ def from_sentences(
       f'none for {len(rows)} sentences. Use a larger corpus.'
     )
   return made[:most] if num_others else made
+
+
+def choose_sentences(
+  queries: query_table.QueryTable, inputs: job.Inputs, num_others: int
+) -> tuple[np.ndarray, int, np.random.Generator]:
+  """Returns the sentences to ask of, and the most questions that a job reads.
+
+  Also returns the generator that shuffled the sentences. Arguments are as in
+  `from_sentences`.
+  """
+  config = inputs.config
+  rows = held_out.others(
+    held_out.queries(queries, inputs.table, config.held_out.share)
+  )
+  rng = sampling.step_rng(config.seed, 0)
+  rng.shuffle(rows)
+  most = config.finetuning.optimizer.num_steps * config.finetuning.batch_size
+  if num_others:
+    part = config.finetuning.sentence_share
+    most = min(most, round(num_others * part / (1 - part)))
+  return rows, most, rng
 
 
 def _ask(

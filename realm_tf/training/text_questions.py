@@ -21,11 +21,10 @@ from realm_tf.corpus import question_spans
 from realm_tf.corpus import question_wording
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import terms
-from realm_tf.data import held_out
 from realm_tf.data import null_block
 from realm_tf.data import query_table
-from realm_tf.data import sampling
 from realm_tf.text import english
+from realm_tf.training import cloze_questions
 from realm_tf.training import job
 
 _PER_SENTENCE = 2  # Most questions that a sentence answers.
@@ -83,17 +82,11 @@ def from_sentences(
   Raises:
     UserError: No sentence gives a question.
   """
-  config = inputs.config
-  is_held_out = held_out.queries(queries, inputs.table, config.held_out.share)
-  rows = held_out.others(is_held_out)
-  rng = sampling.step_rng(config.seed, 0)
-  rng.shuffle(rows)
-  most = config.finetuning.optimizer.num_steps * config.finetuning.batch_size
-  if num_others:
-    part = config.finetuning.sentence_share
-    most = min(most, round(num_others * part / (1 - part)))
+  rows, most, rng = cloze_questions.choose_sentences(
+    queries, inputs, num_others
+  )
   made: list[questions_lib.Question] = []
-  maker = _Maker(queries, inputs, ~is_held_out, rng)
+  maker = _Maker(queries, inputs, rows, rng)
   for row in rows:
     if len(made) >= most:
       break
@@ -113,7 +106,7 @@ class _Maker:
     self,
     queries: query_table.QueryTable,
     inputs: job.Inputs,
-    is_used: np.ndarray,
+    rows: np.ndarray,
     rng: np.random.Generator,
   ):
     self._queries, self._inputs, self._rng = queries, inputs, rng
@@ -124,7 +117,7 @@ class _Maker:
     titles = [title or str(i) for i, title in enumerate(table.all_titles())]
     numbers = np.unique(titles, return_inverse=True)[1]
     # Articles of one title count as one. -1: no block, or held out.
-    is_used = is_used & (own != null_block.ID)
+    is_used = np.isin(np.arange(len(own)), rows) & (own != null_block.ID)
     self._numbers = np.where(is_used, numbers[table.article_rows[own]], -1)
     self._order = np.argsort(self._numbers, kind='stable')
     self._sorted = self._numbers[self._order]
