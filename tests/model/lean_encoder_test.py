@@ -1,5 +1,6 @@
 """Tests for realm_tf.model.lean_encoder."""
 
+import contextlib
 import dataclasses
 import os
 from unittest import mock
@@ -234,29 +235,19 @@ class TrainingTest(tf.test.TestCase, parameterized.TestCase):
     exact = encoder(_TOKENS)['sequence_output'].numpy()
     self.assertLess(np.abs(mean - exact).mean(), 0.05 * np.std(exact))
 
-  @parameterized.product(some=(False, True), recompute=(False, True))
-  def test_bfloat16_has_the_same_masks_as_float32(self, some, recompute):
-    norm = lambda tensors: float(tf.linalg.global_norm(tensors))
-
-    def error(training):
-      exact = self._states(_CONFIG, training, some=some)[1]
-      near = self._states(_CONFIG, training, recompute, 'bfloat16', some)[1]
-      return norm([x - y for x, y in zip(near, exact, strict=True)]) / norm(
-        exact
-      )
-
-    # Processors with only AVX2 add less exactly: 0.03 without masks, 0.24 with.
-    most = 0.2 if error(training=False) < 0.025 else 0.3
-    self.assertLess(error(training=True), most)  # Other masks: above 1.
-
-  @parameterized.product(some=(False, True), recompute=(False, True))
-  def test_a_tpus_loop_is_near_and_has_the_same_masks(self, some, recompute):
-    exact = self._states(_CONFIG, some=some)[1]
-    with precision.planned_for_tpu():
-      near = self._states(_CONFIG, True, recompute, 'bfloat16', some)[1]
+  @parameterized.product(
+    some=(False, True), recompute=(False, True), tpu=(False, True)
+  )
+  def test_bfloat16_is_near_and_has_the_same_masks(self, some, recompute, tpu):
+    # Weights so small that layers do not multiply the rounding: all errors are
+    # 0.02 to 0.03. Other masks give 0.8.
+    config = dataclasses.replace(_CONFIG, initializer_range=0.2)
+    exact = self._states(config, some=some)[1]
+    with precision.planned_for_tpu() if tpu else contextlib.nullcontext():
+      near = self._states(config, True, recompute, 'bfloat16', some)[1]
     norm = lambda tensors: float(tf.linalg.global_norm(tensors))
     errors = [one - other for one, other in zip(near, exact, strict=True)]
-    self.assertBetween(norm(errors) / norm(exact), 1e-4, 0.3)
+    self.assertBetween(norm(errors) / norm(exact), 1e-4, 0.1)
 
   def test_recomputed_activations_have_the_same_masks(self):
     loss, gradients = self._states(_CONFIG)
