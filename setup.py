@@ -55,6 +55,7 @@ setuptools.setup(
     'absl-py>=1.4,<3',
     'bm25s>=0.3,<0.4',
     'granian>=2.8,<3',
+    'huggingface_hub>=2.4,<3',
     'ir-measures>=0.4,<0.5',
     'jinja2>=3.1,<4',
     'markupsafe>=3,<4',

@@ -5,10 +5,10 @@ r"""Makes a model directory from weights of another project.
       --source=tf1:realm-data/orqa_nq_model_from_realm,cc_news_pretrained \
       --blocks=enwiki-20181220/blocks.tfr --vocab_file=vocab.txt
 
-hf: takes Hugging Face directories (BERT, REALM or T5); tf1: takes checkpoints
-of the authors' release, or their directories, separated by commas. Block
-embeddings become an index, block texts a corpus. Prints the weights that are
-used, and not used.
+hf: takes Hugging Face directories or names on the hub (BERT, REALM or T5); tf1:
+takes checkpoints of the authors' release, or their directories, separated by
+commas. Block embeddings become an index, block texts a corpus. Prints the
+weights that are used, and not used.
 """
 
 import os

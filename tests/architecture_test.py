@@ -22,6 +22,7 @@ _ADAPTERS = {
   'bm25s': ['realm_tf/retrieval/bm25.py'],
   'granian': ['realm_tf/serving/http_server.py'],
   'ir_measures': ['realm_tf/qa/rankings.py'],
+  'huggingface_hub': ['realm_tf/exchange/hugging_face_hub.py'],
   'jax': ['realm_tf/tpu/compiler_process.py'],
   'jinja2': ['realm_tf/serving/report.py'],
   'libtpu': ['realm_tf/tpu/compiler_process.py'],

@@ -1,5 +1,7 @@
 """Names that flags accept; no TensorFlow, so that flags are checked at once."""
 
+import re
+
 # The reply to a question whose best answer is improbable.
 REFUSED = 'The corpus does not seem to say.'
 
@@ -17,6 +19,9 @@ STRATEGIES = 'off', 'one_device', 'mirrored', 'multi_worker_mirrored', 'tpu'
 # Exported encoders, and searchers of a SavedModel.
 TOWERS = 'query', 'block', 'reader'
 SAVED_SEARCHERS = 'exact', 'scann'
+
+# A model on the Hugging Face hub, as OWNER/MODEL or MODEL.
+HUB_MODEL = re.compile(r'[\w-][\w.-]*(/[\w.-]+)?')
 
 # Metrics of held-out queries; higher is better.
 HELD_OUT_RANKS = 1, 5, 20

@@ -14,6 +14,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf import json_text
 from realm_tf.exchange import hugging_face_files
+from realm_tf.exchange import hugging_face_hub
 from realm_tf.exchange import hugging_face_names
 from realm_tf.exchange import imported
 from realm_tf.exchange import sentence_transformers
@@ -101,11 +102,12 @@ _TIED = {
 def load(
   source: str, given: imported.Given = imported.NOTHING
 ) -> imported.Imported:
-  """Reads the parts of a model from comma-separated directories.
+  """Reads a model's parts from comma-separated directories or hub names.
 
   Missing, damaged and duplicate parts raise UserError.
   """
-  directories = [each for each in source.split(',') if each]
+  names = [each for each in source.split(',') if each]
+  directories = [hugging_face_hub.directory(name) for name in names]
   if not directories:
     raise errors.UserError(
       '--source=hf:DIR must name a directory. Found none. Give one with '

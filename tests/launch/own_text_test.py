@@ -159,9 +159,23 @@ class OwnTextTest(parameterized.TestCase):
       )
 
   def test_a_wrong_encoder_is_a_mistake(self):
-    for wrong in ('hf:/nowhere', 'tf1:/tmp', '/nowhere'):
+    for wrong in ('hf:/nowhere', 'hf:./no/where', 'tf1:/tmp', '/nowhere'):
       with self.assertRaisesRegex(errors.UserError, '--encoder must be'):
         self._recipe(surveys.SMALL, encoder=wrong)
+
+  def test_a_name_of_the_hub_is_imported_by_its_name(self):
+    recipe = self._recipe(
+      surveys.MIDDLE, has_encoder=True, reader='hf:someone/reader'
+    )
+    source = recipe.stages['given_reader'].flags['source']
+    self.assertEqual(source, 'hf:someone/reader')
+
+  def test_a_damaged_result_of_a_recipe_is_one_line(self):
+    for damaged in ('{', '[]', '{}', '{"model_dir": 3}'):
+      folder = self.create_tempdir()
+      folder.create_file('realm.json', damaged)
+      with self.assertRaisesRegex(errors.UserError, 'must name a model_dir'):
+        self._recipe(surveys.SMALL, reader=folder.full_path)
 
   def test_a_text_without_names_ends_with_a_search(self):
     recipe = self._recipe(surveys.SMALL | {'num_recurring': 2})
