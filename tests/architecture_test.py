@@ -99,6 +99,12 @@ def _is_forbidden(node: ast.AST) -> str:
     if ast.unparse(node.value) != 'False':
       return 'allow_pickle: loading may run code. Store plain arrays.'
     return ''
+  if isinstance(node, ast.Call) and ast.unparse(node.func) == 'tf.function':
+    if 'autograph' not in [keyword.arg for keyword in node.keywords]:
+      return (
+        'tf.function: converting all code doubles the time to a first step.'
+      )
+    return ''
   if (
     isinstance(node, ast.Attribute)
     and node.attr == 'keras'

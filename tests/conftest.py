@@ -3,6 +3,7 @@
 A long file at the end would keep one process busy after the others are idle.
 """
 
+import os
 import random
 from unittest import mock
 
@@ -16,18 +17,23 @@ from realm_tf.model import precision
 # Files that take minutes; the longest first.
 _LONG = (
   'end_to_end_test.py',
-  'refresh/faults_test.py',
-  'training/resumed_runs_test.py',
+  'index/faults_test.py',
+  'training/tpu_ops_test.py',
+  'training/pretraining_run_test.py',
   'training/strategy_runs_test.py',
-  'bin/user_mistakes_test.py',
-  'export/saved_model_test.py',
-  'export/hub_export_test.py',
-  'serving/page_test.py',
+  'training/resumed_runs_test.py',
   'training/inverse_cloze_replicas_test.py',
+  'exchange/hub_export_test.py',
+  'exchange/saved_model_test.py',
+  'bin/user_mistakes_test.py',
+  'serving/page_test.py',
   'training/finetuning_run_test.py',
   'training/inverse_cloze_trainer_test.py',
 )
 
+# Most tests run a program a few times, and wait for XLA's compiler longer than
+# for the program. Binaries that tests start inherit it.
+os.environ.setdefault('XLA_FLAGS', '--xla_backend_optimization_level=0')
 flags.FLAGS.mark_as_parsed()  # absl's temporary directories need it.
 # The same examples in each run, and no errors on a busy machine.
 hypothesis.settings.register_profile(

@@ -67,7 +67,8 @@ class Module:
       tokenizer.rules.lowercase, trainable=False
     )
     call = tf.function(
-      lambda inputs, training=False: self.encode(inputs, training)
+      lambda inputs, training=False: self.encode(inputs, training),
+      autograph=False,
     )
     trackable.__call__ = call
     for spec in self.inputs:
@@ -95,6 +96,7 @@ class Module:
         tf.TensorSpec(each.shape, each.dtype, name)
         for name, each in specs.items()
       ],
+      autograph=False,
     )
 
 

@@ -122,11 +122,11 @@ def in_batches(answerer: graph_answerer.GraphAnswerer):
   """
   size = answerer.finetuning.eval_batch_size
   spec = tf.TensorSpec([None], tf.string, name='questions')
-  few = tf.function(answerer.answer, input_signature=[spec])
+  few = tf.function(answerer.answer, input_signature=[spec], autograph=False)
   outputs = few.get_concrete_function().structured_outputs
   names = sorted(outputs)
 
-  @tf.function(input_signature=[spec])
+  @tf.function(input_signature=[spec], autograph=False)
   def answer(questions):
     number = tf.maximum(1, -(-tf.shape(questions)[0] // size))
     arrays = tuple(

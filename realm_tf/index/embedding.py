@@ -59,7 +59,9 @@ def compile_blocks(
   # TPUStrategy compiles the whole function by itself.
   is_tpu = isinstance(strategy, tf.distribute.TPUStrategy)
 
-  @tf.function(jit_compile=not is_tpu and lean_encoder.prefers_xla(dtype))
+  @tf.function(
+    jit_compile=not is_tpu and lean_encoder.prefers_xla(dtype), autograph=False
+  )
   def embed(titles: Any, bodies: Any, length: int) -> tf.Tensor:
     tokens = model.with_block_prompt(
       joining.pack(titles, bodies, *special_ids, length)
@@ -158,7 +160,7 @@ def _distribute(
 ) -> BlockEmbed:
   number = strategy.num_replicas_in_sync
 
-  @tf.function
+  @tf.function(autograph=False)
   def run(titles: Any, bodies: Any, length: int) -> Any:
     def embed_part(titles: tf.Tensor, bodies: tf.Tensor) -> tf.Tensor:
       part = tf.distribute.get_replica_context().replica_id_in_sync_group

@@ -176,7 +176,9 @@ def top_rows(
   return tf.where(values > -np.inf, numbers, null_block.ID), values
 
 
-_compiled = tf.function(top_rows)  # For all indexes of a shape.
+_compiled = tf.function(
+  top_rows, autograph=False
+)  # For all indexes of a shape.
 
 
 def approximate_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:

@@ -30,7 +30,7 @@ def train_secs(
   ids = {name: ids + 1 for name, ids in bert.example_tokens(shape).items()}
   ids['input_type_ids'] = tf.zeros(shape, tf.int32)
 
-  @tf.function
+  @tf.function(autograph=False)
   def step() -> list[Any]:
     with tf.GradientTape() as tape:
       loss = tf.reduce_sum(model.embed_blocks(ids, training=True))

@@ -242,7 +242,8 @@ class ClosedBook:
     @tf.function(
       input_signature=[
         tf.TensorSpec([_BOOK_BATCH, config.input_tokens], tf.int32)
-      ]
+      ],
+      autograph=False,
     )
     def write(ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
       found = model.seq2seq.greedy(ids, config.answer_tokens, self._end_id)

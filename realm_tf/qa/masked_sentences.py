@@ -60,7 +60,7 @@ class Completer:
     self._table = table
     self._tokenizer = tokenizer
     self._config = config
-    self._score = tf.function(self._scores)
+    self._score = tf.function(self._scores, autograph=False)
 
   def complete(self, sentence: str) -> dict[str, Any]:
     """Returns completions and candidates (null block first), or RequestError.

@@ -41,6 +41,7 @@ def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
       dict(zip(joining.NAMES, (ids, mask, types))), body_length, encode=encode
     ),
     input_signature=[spec, spec, spec, tf.TensorSpec([], tf.int32)],
+    autograph=False,
   )
 
   def score_pairs(

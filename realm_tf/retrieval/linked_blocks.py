@@ -202,6 +202,7 @@ class PathSearcher:
         tf.TensorSpec([None, None, None, None]),
         tf.TensorSpec([None, None, None], tf.bool),
       ],
+      autograph=False,
     )
 
   def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:

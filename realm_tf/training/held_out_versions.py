@@ -61,7 +61,7 @@ class HeldOutQueries:
     how = masking.of_config(config, inputs.tokenizer.mask_id)
     rng = sampling.step_rng(config.seed, 0)
     self._masked = masking.mask_batch(queries, rows, how, rng)
-    self._score = tf.function(trainer.score)
+    self._score = tf.function(trainer.score, autograph=False)
     self._embed = embedding.compile_queries(
       trainer.model, lengths.query_tokens, inputs.special_ids
     )

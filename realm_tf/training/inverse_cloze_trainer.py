@@ -94,7 +94,7 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     # Compiled for each chunk: XLA would run a whole compiled loop on one core.
     forwards = embed
     if self._jit_compile:
-      forwards = tf.function(embed, jit_compile=True)
+      forwards = tf.function(embed, jit_compile=True, autograph=False)
     queries, blocks = embed_chunks(forwards, chunks)
     share = 1.0 / self._strategy.num_replicas_in_sync
     with tf.GradientTape() as tape:
@@ -198,7 +198,7 @@ def chunk_gradients(
     return [each for each in found if each is not None]
 
   if jit_compile:
-    of_chunk = tf.function(of_chunk, jit_compile=True)
+    of_chunk = tf.function(of_chunk, jit_compile=True, autograph=False)
 
   def add(
     i: tf.Tensor, sums: list[tf.Tensor]

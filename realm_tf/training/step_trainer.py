@@ -168,7 +168,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     optimizer_lib.make_moments(optimizer, self._trained_variables)
     self._strategy = tf.distribute.get_strategy()
     self._jit_compile = jit_compile and self._strategy.num_replicas_in_sync == 1
-    self._compiled_step = tf.function(self.distributed_step)
+    self._compiled_step = tf.function(self.distributed_step, autograph=False)
     self._dropout: Callable[..., contextlib.AbstractContextManager[None]] = (
       lambda step, part=0: contextlib.nullcontext()
     )
@@ -246,7 +246,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     if not self._jit_compile:
       return self._compute(batch)
     # A new function, because it captures this trace's dropout seed.
-    return tf.function(self._compute, jit_compile=True)(batch)
+    return tf.function(self._compute, jit_compile=True, autograph=False)(batch)
 
   def _compute(self, batch: Batch) -> Computed:
     share = 1.0 / self._strategy.num_replicas_in_sync

@@ -152,7 +152,7 @@ class BertTagger:
     self._max_tokens, self._batch_size = max_tokens, batch_size
     special_ids = tokenizer.special_ids
 
-    @tf.function
+    @tf.function(autograph=False)
     def label(ids):
       tokens = joining.pack_longest(ids, None, *special_ids)
       logits = model(tokens)[:, 1:-1]  # [CLS] comes first, [SEP] at the end.
