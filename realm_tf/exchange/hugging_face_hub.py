@@ -20,7 +20,7 @@ def directory(name: str) -> str:
   if not names.HUB_MODEL.fullmatch(name) or os.path.exists(name):
     return name
   try:
-    return huggingface_hub.snapshot_download(name, allow_patterns=_FILES)
+    return huggingface_hub.snapshot_download(name, allow_patterns=[*_FILES])
   except (hub_errors.HTTPError, OSError, ValueError) as error:
     found = ' '.join(str(error).split()).rstrip('.')
     raise errors.UserError(
