@@ -79,7 +79,7 @@ class HeldOutVersionsTest(absltest.TestCase):
 
 def _score(batch):
   """Scores K = 3 blocks: p(z|x) = 1/4, 1/4, 1/2 and p(y|z,x) = .1, .2, .4."""
-  size = len(batch['query_ids'])
+  size = batch['query_ids'].shape[0]
   scores = tf.math.log([[1.0, 1.0, 2.0]])
   log_p = tf.math.log([[[0.1, 1.0], [0.2, 1.0], [0.4, 1.0]]])
   return tf.tile(scores, [size, 1]), tf.tile(log_p, [size, 1, 1])
