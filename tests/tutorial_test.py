@@ -37,7 +37,12 @@ class TutorialTest(absltest.TestCase):
       done = subprocess.run(
         [sys.executable, '-c', '\n'.join([*_code(), _CHECKED])],
         cwd=source_tree.ROOT,
-        env={**os.environ, 'MPLBACKEND': 'Agg', 'TMPDIR': directory},
+        env={
+          **os.environ,
+          'MPLBACKEND': 'Agg',
+          'TMPDIR': directory,
+          'XLA_FLAGS': '',  # Its programs run longer than they compile.
+        },
         capture_output=True,
         text=True,
         check=False,
