@@ -9,9 +9,9 @@ python -m bin.finetune --config=launch/quickstart.py \
 reader learns from unlabelled text: by templates with the objective per_block,
 else by a blank for a name. With both, a fifth of the questions are such ones
 (finetuning.sentence_share), so that the model keeps the words that only these
-have. With --dev_questions,
-the run publishes the parameters with the best exact match, and may end early
-(`finetuning.patience`). Without, it publishes the last parameters.
+have. With --dev_questions, the run publishes the parameters with the best exact
+match, and may end early (`finetuning.patience`). Without, it publishes the last
+parameters.
 """
 
 from . import corpus_flags

@@ -176,9 +176,8 @@ def top_rows(
   return tf.where(values > -np.inf, numbers, null_block.ID), values
 
 
-_compiled = tf.function(
-  top_rows, autograph=False
-)  # For all indexes of a shape.
+# For all indexes of a shape.
+_compiled = tf.function(top_rows, autograph=False)
 
 
 def approximate_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
