@@ -82,8 +82,8 @@ def define_search(*others: str, may_lack_model: bool = False) -> None:
   flags.DEFINE_float(
     'threshold',
     None,
-    "Least probability of an answer that is not refused; by default the model's"
-    ' calibration decides.',
+    'Least probability of an answer that is not refused; by default the '
+    "calibration's, or the reader's null spans decide.",
     0.0,
     1.0,
   )

@@ -4,8 +4,9 @@ r"""Fits the probability that an answer is right, on development questions.
       --questions=dev.jsonl --questions=impossible_dev.jsonl
 
 Writes calibration.json into --model_dir, for these --sparse_weight,
---retriever, --num_read and --answer_by: answers of this search have the fitted
-probability, and below its threshold "The corpus does not seem to say."
+--retriever, --num_read, --answer_by and --reader_dir: answers of this search
+have the fitted probability, and below its threshold "The corpus does not seem
+to say." Without it, a reader with null spans refuses by their probability.
 Questions without an answer in the corpus have "is_impossible": true.
 """
 
@@ -28,10 +29,6 @@ _EXAMPLES = flags.DEFINE_string(
 )
 answer_flags.define_search()
 flags.mark_flag_as_required('questions')
-launcher.check_flags(
-  lambda reader_dir: not reader_dir,
-  '--reader_dir has no calibration: calibrate a model with its own reader.',
-)
 
 
 def main(_):

@@ -9,7 +9,7 @@ gives the offsets of wordpieces.
 
 from collections.abc import Callable
 import dataclasses
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -77,7 +77,7 @@ class GraphAnswerer:
     reader: A model with the SPAN part.
     search: (queries float32 [B, D], k) -> block ids int32 [B, k] and scores
       float32 [B, k], best first; -1 and -inf fill the rest.
-    calibration: As in `answerer.Answerer`; so is `threshold`.
+    confidence: As in `answerer.Answerer`.
   """
 
   tokenizer: wordpiece.WordpieceTokenizer
@@ -88,8 +88,7 @@ class GraphAnswerer:
   search: Callable[[tf.Tensor, int], tuple[tf.Tensor, tf.Tensor]]
   lengths: config_lib.LengthConfig
   finetuning: config_lib.FinetuningConfig
-  calibration: Optional[calibration_lib.Calibration] = None
-  threshold: float = 0.0
+  confidence: calibration_lib.Confidence = calibration_lib.Confidence()
 
   @property
   def num_read(self) -> int:
@@ -130,7 +129,7 @@ class GraphAnswerer:
     evidence = find(texts, tokens, read, self.finetuning.answer_by)
     titles = self.blocks.titles(tf.maximum(read_ids, 0))
     return {
-      **summary(evidence, scores, self.calibration, self.threshold),
+      **summary(evidence, scores, self.confidence),
       **of_blocks(evidence, scores, read_ids),
       'titles': evidence.of_blocks(titles, ''),
       'texts': evidence.of_blocks(texts, ''),
@@ -245,10 +244,7 @@ def best_spans(scores: tf.Tensor, null: tf.Tensor) -> answer_choice.Spans:
 
 
 def summary(
-  evidence: Evidence,
-  scores: tf.Tensor,
-  calibration: Optional[calibration_lib.Calibration],
-  threshold: float,
+  evidence: Evidence, scores: tf.Tensor, confidence: calibration_lib.Confidence
 ) -> dict[str, tf.Tensor]:
   """Returns the fields of `answer.Answer` without evidence, [B] each.
 
@@ -259,14 +255,13 @@ def summary(
   answered = choice.exists[:, 0]
   unread = 1.0 - tf.reduce_sum(covered, axis=-1)
   signals = calibration_lib.signals(choice, evidence.spans, unread, tnp)
-  right = calibration_lib.probability(signals, calibration, tnp)
-  right = tf.where(answered, right, 0.0)
+  right = tf.where(answered, confidence.probability(signals, tnp), 0.0)
   return {
     'answers': evidence.of_spans(evidence.texts, '')[:, 0],
     'scores': tf.where(answered, choice.scores, exclusion.NO_SCORE),
     'probabilities': right,
     'null_probabilities': tf.where(answered, tf.maximum(unread, 0.0), 1.0),
-    'is_refused': right < threshold,
+    'is_refused': confidence.refuses(right, signals.null),
   }
 
 

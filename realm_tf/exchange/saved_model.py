@@ -61,7 +61,6 @@ def export(
       '--corpus_dir must hold blocks to answer from. Found none. Make them '
       'with bin.make_blocks.'
     )
-  calibration, threshold = loading.calibration_of(loaded, choices, finetuning)
   module = tf.train.Checkpoint()
   module.searcher = _searcher(
     loaded,
@@ -78,8 +77,7 @@ def export(
     module.searcher.find,
     loaded.config.lengths,
     finetuning,
-    calibration,
-    threshold,
+    loading.confidence_of(loaded, choices, finetuning),
   )
   # The graphs use Keras layers; only their variables are saved.
   named = {v.ref(): v for v in (*loaded.model.variables, *reader.variables)}

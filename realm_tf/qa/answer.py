@@ -62,7 +62,8 @@ class Answer(NamedTuple):
     null_probability: Probability by the retriever that no read block has the
       answer: the other blocks' share in the softmax of f(x,z) over at most
       `config.NUM_COMPARED` blocks. 1 if no block could be read.
-    is_refused: Whether `probability` is below the threshold.
+    is_refused: Whether the corpus does not seem to say
+      (`calibration.Confidence`).
     signals: What `probability` is computed from; None without a span.
   """
 

@@ -33,8 +33,7 @@ class Answerer:
   """Answers questions in batches; a model without `reader` only retrieves.
 
   Attributes:
-    calibration: Of the probabilities; None leaves them raw.
-    threshold: Least probability of an answer that is not refused.
+    confidence: Of probabilities, and of refusing.
   """
 
   tokenizer: wordpiece.WordpieceTokenizer
@@ -43,8 +42,7 @@ class Answerer:
   reader: Optional[interfaces.Reader]
   lengths: config_lib.LengthConfig
   finetuning: config_lib.FinetuningConfig
-  calibration: Optional[calibration_lib.Calibration] = None
-  threshold: float = 0.0
+  confidence: calibration_lib.Confidence = calibration_lib.Confidence()
 
   @property
   def num_read(self) -> int:
@@ -163,13 +161,15 @@ class Answerer:
     p_y = answer_choice.reading_probabilities(spans)
     unread = _unread_share(found.scores, choice)
     signals = calibration_lib.signals(choice, spans, unread)
-    probabilities = calibration_lib.probability(signals, self.calibration)
+    probabilities = self.confidence.probability(signals)
+    refused = self.confidence.refuses(probabilities, signals.null)
     answers = []
     for row, question in enumerate(questions):
       columns = choice.columns[row][choice.exists[row]]
       if not columns.size:
         empty = answer_lib.Answer(question, '', None, [])
-        answers.append(empty._replace(is_refused=self.threshold > 0))
+        is_refused = bool(self.confidence.refuses(0.0, signals.null[row]))
+        answers.append(empty._replace(is_refused=is_refused))
         continue
       shown = columns, choice.places[row][: len(columns)]
       evidence = zip(
@@ -187,7 +187,7 @@ class Answerer:
           self._evidence(found.block_ids[row, columns[:top_k]], evidence),
           float(probabilities[row]),
           float(unread[row]),
-          bool(probabilities[row] < self.threshold),
+          bool(refused[row]),
           calibration_lib.Signals(*(float(each[row]) for each in signals)),
         )
       )

@@ -2,8 +2,11 @@
 
 Two log-odds and a share tell how sure reader and retriever are. The product of
 their probabilities is raw. A logistic regression of them is calibrated: fitted
-on development questions (`evaluation.calibrating`), and stored in the model
-directory. `xp` is as in `answer_choice`.
+on development questions (`refusing.fit`), and stored in the model directory.
+`xp` is as in `answer_choice`.
+
+Without a calibration the null spans refuse, by Eq. 1 for them:
+p(no answer|x) = sum_z p(z|x) p(null|z,x).
 """
 
 import os
@@ -20,6 +23,10 @@ from realm_tf.qa import answer_choice
 NAME = 'calibration.json'
 # Log-odds; its probabilities are within 1e-6 of 0 and 1.
 _MOST = np.float32(14)
+# Log-odds of p(no answer|x) = 0.75. Of SQuAD's questions, half of them without
+# their paragraph, a reader of people's questions refuses 7 % of the answerable
+# ones and 62 % of the others (docs/results/real_text.md).
+_MOST_NULL = np.float32(np.log(3))
 _ADVICE = 'Write it again with bin.calibrate.'
 
 
@@ -39,12 +46,17 @@ class Signals(NamedTuple):
 
 
 class Setting(NamedTuple):
-  """Choices that change the scores; each has a calibration of its own."""
+  """Choices that change the scores; each has a calibration of its own.
+
+  Attributes:
+    reader: Fingerprint of another model's parameters, which read; or ''.
+  """
 
   retriever: str
   sparse_weight: float
   num_read: int
   answer_by: str
+  reader: str = ''
 
 
 class Calibration(NamedTuple):
@@ -60,6 +72,48 @@ class Calibration(NamedTuple):
   null: float
   unread_share: float
   threshold: float
+
+
+class Confidence(NamedTuple):
+  """Tells how probable an answer is, and whether it is refused.
+
+  Attributes:
+    calibration: None leaves probabilities raw.
+    threshold: Least probability of an answer that is not refused; None takes
+      the calibration's. Without any, an answer is refused if null spans are
+      three times as probable as all answers.
+  """
+
+  calibration: Optional[Calibration] = None
+  threshold: Optional[float] = None
+
+  def probability(self, given: Signals, xp: ModuleType = np) -> Any:
+    """Returns the probability that each answer is right, [B]."""
+    if self.calibration is None:
+      return (
+        _sigmoid(given.text, xp)
+        * _sigmoid(-given.null, xp)
+        * (1 - given.unread_share)
+      )
+    return _sigmoid(
+      self.calibration.intercept
+      + self.calibration.text * given.text
+      + self.calibration.null * given.null
+      + self.calibration.unread_share * given.unread_share,
+      xp,
+    )
+
+  def refuses(self, probability: Any, null: Any) -> Any:
+    """Returns whether each answer is refused, bool [B].
+
+    Args:
+      probability: Of the answers, 0 for a question without a span, [B].
+      null: `Signals.null`, [B].
+    """
+    threshold = self.threshold
+    if threshold is None and self.calibration:
+      threshold = self.calibration.threshold
+    return null > _MOST_NULL if threshold is None else probability < threshold
 
 
 _FIELDS = {
@@ -93,25 +147,6 @@ def signals(
   )
 
 
-def probability(
-  given: Signals, calibration: Optional[Calibration], xp: ModuleType = np
-) -> Any:
-  """Returns the probability that each answer is right, [B]."""
-  if calibration is None:
-    return (
-      _sigmoid(given.text, xp)
-      * _sigmoid(-given.null, xp)
-      * (1 - given.unread_share)
-    )
-  return _sigmoid(
-    calibration.intercept
-    + calibration.text * given.text
-    + calibration.null * given.null
-    + calibration.unread_share * given.unread_share,
-    xp,
-  )
-
-
 def write(calibration: Calibration, setting: Setting, model_dir: str) -> None:
   """Writes calibration.json; `read` returns it for the same setting."""
   value = {**calibration._asdict(), 'setting': setting._asdict()}
@@ -131,11 +166,11 @@ def read(model_dir: str, setting: Setting) -> Optional[Calibration]:
     return None
   found = json_text.read_object(path, _ADVICE)
   json_text.check(found, _FIELDS, path, _ADVICE)
-  made_for = found['setting']
+  made_for = {'reader': '', **found['setting']}
   if made_for != setting._asdict():
     logging.info(
-      '%s is for %s, not for %s: probabilities are not calibrated, and nothing '
-      'is refused.',
+      '%s is for %s, not for %s: probabilities are not calibrated, and null '
+      'spans refuse.',
       *(path, made_for, setting._asdict()),
     )
     return None

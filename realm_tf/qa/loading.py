@@ -26,6 +26,9 @@ from realm_tf.qa import reading
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
+from realm_tf.run import layout
+from realm_tf.run import manifests
+from realm_tf.run import versions
 from realm_tf.text import wordpiece
 
 SparseBuilder = Callable[[block_table.BlockTable], bm25.Bm25Retriever]
@@ -44,8 +47,7 @@ class Choices(NamedTuple):
       scores; with 0 no BM25 is built.
     read_dtype: Dtype of the reader's matmuls: 'float32', 'bfloat16' or 'auto'.
     retriever: A name in `retrievers`.
-    threshold: Least probability of an answer that is not refused; None takes
-      the calibration's, or refuses nothing.
+    threshold: As in `calibration.Confidence`.
   """
 
   num_read: Optional[int] = None
@@ -131,8 +133,8 @@ def answerers_of(
   """Returns an answerer for each weight of BM25; they share all but it."""
   shares = len(sparse_weights) > 1
   model, finetuning = choose_reader(loaded, choices)
-  calibrations = [
-    calibration_of(loaded, choices._replace(sparse_weight=each), finetuning)
+  levels = [
+    confidence_of(loaded, choices._replace(sparse_weight=each), finetuning)
     for each in sparse_weights
   ]
   retriever: interfaces.Retriever = retriever_lib.InBatches(
@@ -155,7 +157,7 @@ def answerers_of(
     )
   sparse = build_sparse(loaded.table) if any(sparse_weights) else None
   answerers = []
-  for weight, (found, threshold) in zip(sparse_weights, calibrations):
+  for weight, confidence in zip(sparse_weights, levels, strict=True):
     answerer = answerer_lib.Answerer(
       loaded.tokenizer,
       loaded.table,
@@ -163,8 +165,7 @@ def answerers_of(
       reader,
       loaded.config.lengths,
       finetuning,
-      found,
-      threshold,
+      confidence,
     )
     if sparse and weight:
       answerer = with_sparse(answerer, sparse, weight)
@@ -172,32 +173,31 @@ def answerers_of(
   return answerers
 
 
-def calibration_of(
+def confidence_of(
   loaded: model_files.OpenModel,
   choices: Choices,
   finetuning: config_lib.FinetuningConfig,
-) -> tuple[Optional[calibration.Calibration], float]:
-  """Returns the model's calibration, and the threshold of refusing.
-
-  There is no calibration with another model's reader.
-  """
-  found = None
-  if not choices.reader_dir:
-    found = calibration.read(loaded.path, setting_of(choices, finetuning))
-  if choices.threshold is not None:
-    return found, choices.threshold
-  return found, found.threshold if found else 0.0
+) -> calibration.Confidence:
+  """Returns how sure a model's answers are, with its calibration, if any."""
+  found = calibration.read(loaded.path, setting_of(choices, finetuning))
+  return calibration.Confidence(found, choices.threshold)
 
 
 def setting_of(
   choices: Choices, finetuning: config_lib.FinetuningConfig
 ) -> calibration.Setting:
   """Returns the setting that a calibration is for."""
+  reader = ''
+  if choices.reader_dir:
+    found = versions.newest(layout.params_root(choices.reader_dir))
+    manifest = manifests.read(found.path, versions.KIND) if found else {}
+    reader = manifest.get('params_fingerprint', '')
   return calibration.Setting(
     choices.retriever,
     choices.sparse_weight,
     finetuning.num_read,
     finetuning.answer_by,
+    reader,
   )
 
 

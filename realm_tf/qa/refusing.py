@@ -183,8 +183,8 @@ def fit(
   found = calibration_lib.Calibration(
     *map(float, [fitted.intercept_[0], *fitted.coef_[0], 0.0])
   )
-  probability = calibration_lib.probability(
-    calibration_lib.Signals(*signals.T), found
+  probability = calibration_lib.Confidence(found).probability(
+    calibration_lib.Signals(*signals.T)
   )
   possible = np.array([not questions[i].is_impossible for i in rows])
   threshold = min(
@@ -208,8 +208,9 @@ def likeliest(
   """
   predictions = [answer.prediction for answer in answers]
   is_right = outcome_lib.quality(predictions, questions).exact
+  confidence = calibration_lib.Confidence(found)
   probability = {
-    i: float(calibration_lib.probability(answer.signals, found))
+    i: float(confidence.probability(answer.signals))
     for i, answer in enumerate(answers)
     if is_right[i] and answer.signals
   }

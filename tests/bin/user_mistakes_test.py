@@ -41,7 +41,6 @@ def _cases(files):
   yield 'finetune', {'questions': ''}, '--queries_dir and --questions'
   yield 'evaluate', {'retriever': 'none'}, 'bin.train_closed_book'
   yield 'train_path', {'run_dir': files.model}, '--links=markup'
-  yield 'calibrate', {'reader_dir': files.model}, '--reader_dir has no'
   for name in ('graph', 'path'):
     yield 'finetune', {'retriever': name}, '--init_from'
   yield 'warm_start', {'set': 'model.embedder_bert.num_heads=0'}, 'num_heads'

@@ -21,7 +21,7 @@ class AnswerProbabilityTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.tokenizer = fakes.tokenizer(_WORDS)
-    self.null, self.threshold, self.calibration = exclusion.NO_SCORE, 0.0, None
+    self.null, self.confidence = exclusion.NO_SCORE, calibration.Confidence()
 
   def _read(self, question_ids, title_ids, body_ids, retrieval_scores):
     del question_ids, title_ids
@@ -44,8 +44,7 @@ class AnswerProbabilityTest(parameterized.TestCase):
       config_lib.FinetuningConfig(
         num_read=num_read, joint_tokens=24, answer_by=answer_by
       ),
-      self.calibration,
-      self.threshold,
+      self.confidence,
     )
     return answerer.answer(['who'])[0]
 
@@ -93,8 +92,16 @@ class AnswerProbabilityTest(parameterized.TestCase):
     self.assertAlmostEqual(answer.probability, 12 / 28, places=5)
     self.assertFalse(answer.is_refused)
 
+  @parameterized.parameters((17.9, False), (18.1, True))
+  def test_null_spans_refuse_if_three_times_as_probable(self, null, expected):
+    # exp(g) of the spans is 12; two null spans.
+    self.null = np.log(null)
+    for answer_by in ('span', 'text'):
+      answer = self._answer({0: 1.0, 1: 1.0}, answer_by)
+      self.assertEqual(answer.is_refused, expected)
+
   def test_an_improbable_answer_is_refused_with_the_best_guess(self):
-    self.threshold, self.calibration = 0.4, None
+    self.confidence = calibration.Confidence(threshold=0.4)
     refused = self._answer({0: 1.0, 1: 1.0}, 'span')
     self.assertTrue(refused.is_refused)
     self.assertEqual(refused.prediction, 'Paris')
@@ -106,7 +113,8 @@ class AnswerProbabilityTest(parameterized.TestCase):
     self.assertNotIn('guess', given.as_text() + given._repr_html_())
 
   def test_a_calibration_takes_the_place_of_the_product(self):
-    self.calibration = calibration.Calibration(-1.0, 0.0, 0.0, 0.0, 0.0)
+    fitted = calibration.Calibration(-1.0, 0.0, 0.0, 0.0, 0.0)
+    self.confidence = calibration.Confidence(fitted)
     answer = self._answer({0: 1.0, 1: 1.0}, 'span')
     self.assertAlmostEqual(answer.probability, 1 / (1 + np.e), places=5)
     # Paris is 4 of 12, and both blocks are read.

@@ -10,6 +10,7 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answerer as answerer_lib
+from realm_tf.qa import calibration
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import answers
@@ -113,7 +114,9 @@ class AnswererTest(absltest.TestCase):
     retriever = fakes.FakeRetriever([2, -1], [0.0, -np.inf])
     (answer,) = self._answerer(retriever).answer(['who'])
     self.assertEqual(answer, answer_lib.Answer('who', '', None, [], 0.0, 1.0))
-    careful = dataclasses.replace(self._answerer(retriever), threshold=0.1)
+    careful = dataclasses.replace(
+      self._answerer(retriever), confidence=calibration.Confidence(None, 0.1)
+    )
     self.assertTrue(careful.answer(['who'])[0].is_refused)
 
   def test_a_small_corpus_is_read_whole(self):

@@ -44,21 +44,34 @@ class ProbabilityTest(parameterized.TestCase):
     signals = _signals(3 / 4, 1 / 2, 1 / 5, xp)
     expected = [math.log(3), math.log(1 / 2), 1 / 5]
     np.testing.assert_allclose(np.ravel(signals), expected, rtol=1e-5)
-    found = calibration.probability(signals, None, xp)
+    found = calibration.Confidence().probability(signals, xp)
     np.testing.assert_allclose(found, [3 / 4 * 2 / 3 * 4 / 5], rtol=1e-5)
 
   def test_calibrated_is_a_logistic_regression(self, xp):
     signals = _signals(3 / 4, 1 / 2, 1 / 5, xp)
     score = 0.5 + 2 * math.log(3) + math.log(2) - 3 / 5
-    found = calibration.probability(signals, _FITTED, xp)
+    found = calibration.Confidence(_FITTED).probability(signals, xp)
     np.testing.assert_allclose(found, [1 / (1 + math.exp(-score))], rtol=1e-5)
+
+  def test_the_threshold_given_or_fitted_or_the_null_spans_refuse(self, xp):
+    probability, null = (
+      xp.asarray(np.array(each, np.float32))
+      for each in ([0.39, 0.41, 0.8], [1.1, 0.0, 1.09])
+    )
+    for given, expected in (
+      (calibration.Confidence(_FITTED), [True, False, False]),
+      (calibration.Confidence(_FITTED, 0.5), [True, True, False]),
+      (calibration.Confidence(), [True, False, False]),  # log 3 is 1.0986.
+    ):
+      found = given.refuses(probability, null)
+      self.assertEqual(np.asarray(found).tolist(), expected)
 
   def test_certain_and_missing_signals_are_finite(self, xp):
     for case in ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0)):
       signals = _signals(*case, xp)
       self.assertTrue(np.isfinite(np.ravel(signals)).all(), case)
     certain = _signals(1.0, 0.0, 0.0, xp)
-    certain = calibration.probability(certain, None, xp)
+    certain = calibration.Confidence().probability(certain, xp)
     np.testing.assert_allclose(certain, [1.0], atol=1e-5)
 
 
@@ -72,6 +85,18 @@ class FileTest(absltest.TestCase):
     calibration.write(_FITTED, _SETTING, self.folder)
     self.assertEqual(calibration.read(self.folder, _SETTING), _FITTED)
     other = _SETTING._replace(sparse_weight=1.0)
+    self.assertIsNone(calibration.read(self.folder, other))
+
+  def test_a_file_without_a_reader_is_for_the_models_own(self):
+    calibration.write(_FITTED, _SETTING, self.folder)
+    path = os.path.join(self.folder, calibration.NAME)
+    with open(path) as file:
+      written = json.load(file)
+    del written['setting']['reader']
+    with open(path, 'w') as file:
+      json.dump(written, file)
+    self.assertEqual(calibration.read(self.folder, _SETTING), _FITTED)
+    other = _SETTING._replace(reader='1')
     self.assertIsNone(calibration.read(self.folder, other))
 
   def test_a_damaged_file_is_a_user_error(self):

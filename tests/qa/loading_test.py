@@ -10,6 +10,7 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import exact_search
 from realm_tf.index import storage
 from realm_tf.model import realm_model
+from realm_tf.qa import calibration
 from realm_tf.qa import loading
 from realm_tf.qa import outcome
 from realm_tf.run import layout
@@ -60,6 +61,22 @@ class LoadAnswererTest(absltest.TestCase):
     # Table 2: blocks of one model, reader of the other.
     self.assertEqual(mixed.answer(_QUESTIONS), two.read(queries, retrieved))
     self.assertNotEqual(mixed.answer(_QUESTIONS), one.answer(_QUESTIONS))
+
+  def test_a_calibration_is_of_a_model_and_a_readers_parameters(self):
+    one, two = self.models
+    choices = loading.Choices(reader_dir=two)
+    mixed = self._load(one, reader_dir=two)
+    setting = loading.setting_of(choices, mixed.finetuning)
+    fitted = calibration.Calibration(-1.0, 0.0, 0.0, 0.0, 0.4)
+    calibration.write(fitted, setting, one)
+
+    again = self._load(one, reader_dir=two, threshold=0.5)
+    self.assertEqual(again.confidence, calibration.Confidence(fitted, 0.5))
+    for path in (one, two):
+      self.assertIsNone(self._load(path).confidence.calibration)
+    other = self._make_model('three', seed=2)
+    mixed = self._load(one, reader_dir=other)
+    self.assertIsNone(mixed.confidence.calibration)
 
   def test_probabilities_of_a_real_reader_are_neither_0_nor_1(self):
     for answer_by in ('span', 'text'):

@@ -135,8 +135,8 @@ class FitTest(absltest.TestCase):
     self.assertAlmostEqual(fitted.unread_share, 0.0, delta=0.1)
     self.assertAlmostEqual(fitted.intercept + 2 * fitted.text, 1.0, delta=0.15)
     signals = np.array([answer.signals for answer in answers])
-    probability = calibration_lib.probability(
-      calibration_lib.Signals(*signals.T), fitted
+    probability = calibration_lib.Confidence(fitted).probability(
+      calibration_lib.Signals(*signals.T)
     )
     right = np.array([not each.is_impossible for each in questions])
     error = refusing.expected_calibration_error(probability, right)
@@ -148,8 +148,8 @@ class FitTest(absltest.TestCase):
     answers, questions = _asked(1000)
     fitted = refusing.fit(answers, questions, risk=0.0, most_refused=0.05)
     signals = np.array([answer.signals for answer in answers])
-    probability = calibration_lib.probability(
-      calibration_lib.Signals(*signals.T), fitted
+    probability = calibration_lib.Confidence(fitted).probability(
+      calibration_lib.Signals(*signals.T)
     )
     right = np.array([not each.is_impossible for each in questions])
     refused = (probability < fitted.threshold)[right].mean()

@@ -8,6 +8,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf.corpus import sources
+from realm_tf.qa import calibration
 from realm_tf.qa import masked_sentences
 from realm_tf.serving import handlers
 from realm_tf.serving import served_model
@@ -174,7 +175,9 @@ class PageTest(parameterized.TestCase):
 
   @parameterized.parameters(*_SIZES)
   def test_a_refused_answer_comes_after_the_refusal(self, width, scheme):
-    answerer = dataclasses.replace(self.model.answerer, threshold=1.0)
+    answerer = dataclasses.replace(
+      self.model.answerer, confidence=calibration.Confidence(threshold=1.0)
+    )
     url = self._serve(answerer=answerer)
     self._show(f'{url}?q=a+b+%3F', width, scheme, until=_ANSWERED)
     self.assertEqual(
