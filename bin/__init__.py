@@ -22,6 +22,5 @@ def _keep_freed_memory():
 
 # A user's own setting wins.
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
 _keep_freed_memory()
 modules.be_lazy()

@@ -8,13 +8,16 @@ realm.complete('Fidelio is an opera by [MASK] .')
 """
 
 import importlib
+import os
 from typing import Any
 
 __version__ = '0.5.0'
+# official.nlp is of tf_keras. TensorFlow would load keras, too, for 2 seconds.
+os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
 
 
 def load(directory: str, *args: Any, **kwargs: Any) -> Any:
-  """Opens a trained model: `answering.bundle.load`."""
+  """Opens a trained model: `qa.bundle.load`."""
   # TensorFlow takes seconds to import, `import realm_tf` none.
   bundle = importlib.import_module('realm_tf.qa.bundle')
   return bundle.load(directory, *args, **kwargs)

@@ -44,6 +44,21 @@ class BinaryServer:
     """Returns a binary's exit code, once it has ended."""
     return self._ask('wait', pid)
 
+  def finish(self, *pids: int) -> None:
+    """Waits for binaries; after an exit code that is not 0, all end."""
+    running, code = list(pids), 0
+    while running and not code:
+      for pid in running:
+        if not self.is_running(pid):
+          running.remove(pid)
+          code = self.wait(pid)
+          break
+      time.sleep(0.01)
+    for pid in running:
+      self.kill(pid)
+    if code:
+      raise AssertionError(f'Exit code {code}:\n{self.logs()[-6000:]}')
+
   def is_running(self, pid: int) -> bool:
     return self._ask('is_running', pid)
 

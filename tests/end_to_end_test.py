@@ -11,20 +11,24 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
+import time
 
 from absl.testing import absltest
 
 from realm_tf import errors
 from realm_tf.run import layout
 from realm_tf.run import versions
-from tests import processes
+from tests import binary_server
+from tests import source_tree
 
 _CONFIG = '--config=tests/testdata/end_to_end_launch.py'
 _NUM_STEPS = 30  # As in the config.
 _NUM_COUNTRIES = 250  # The first articles.
 _NUM_QUESTIONS = {'train': 50, 'dev': 10, 'test': 10}
-_TIMEOUT_SECS = 300.0  # A step takes about 10 on two free cores.
+_TIMEOUT_SECS = 300.0  # A job takes about 10 on two free cores.
 # A folder for each weight, and for each file of questions.
 _EVALUATION = 'test/sparse_0/test_questions'
 _QUESTION = 'What is the capital of Peru?'
@@ -43,6 +47,8 @@ class _Pipeline:
 
   def __init__(self, directory):
     self._directory = directory
+    os.mkdir(self.path('logs'))
+    self._server = binary_server.BinaryServer(self.path('logs'))
     self._running = []
     self.run_dir = self.path('pretrain')
     self.qa_dir = self.path('qa')
@@ -50,44 +56,54 @@ class _Pipeline:
   def path(self, *names):
     return os.path.join(self._directory, *names)
 
-  def start(self, name, *flags):
-    process = processes.Binary(name, *flags, log_dir=self._directory)
-    self._running.append(process)
-    return process
+  def _start(self, name, *flags):
+    pid = self._server.start(name, *flags)
+    self._running.append(pid)
+    return pid
+
+  def _finish(self, *pids):
+    self._server.finish(*pids)
+    self._running = [pid for pid in self._running if pid not in pids]
+
+  def _run(self, name, *flags):
+    self._finish(self._start(name, *flags))
+
+  def _kill(self, pid):
+    self._running.remove(pid)
+    self._server.kill(pid)
 
   def clean_up(self):
-    for process in self._running:
-      process.kill()
+    for pid in self._running:
+      self._server.kill(pid)
+    self._server.close()
     shutil.rmtree(self._directory)
 
   def run(self):
-    self.start('unpack_demo', f'--output_dir={self.path("world")}').wait(
-      _TIMEOUT_SECS
-    )
+    self._run('unpack_demo', f'--output_dir={self.path("world")}')
     for split, number in _NUM_QUESTIONS.items():
       self._write_questions(split, number)
-    self.start(
+    self._run(
       'make_blocks',
       f'--input={self.path("world", "articles.jsonl")}',
       f'--max_articles={_NUM_COUNTRIES}',
       '--vocab_size=1000',
       '--max_block_wordpieces=48',
       f'--output_dir={self.path("corpus")}',
-    ).wait(_TIMEOUT_SECS)
-    queries = self.start(
+    )
+    queries = self._start(
       'make_queries',
       f'--input={self.path("world", "articles.jsonl")}',
       '--max_articles=20',
       self._corpus_flag(),
       f'--output_dir={self.path("queries")}',
     )
-    self.start(
+    self._run(
       'warm_start',
       _CONFIG,
       self._corpus_flag(),
       f'--run_dir={self.path("ict")}',
-    ).wait(_TIMEOUT_SECS)
-    queries.wait(_TIMEOUT_SECS)
+    )
+    self._finish(queries)
     self._pretrain()
     self._answer_questions()
 
@@ -101,10 +117,8 @@ class _Pipeline:
   def _pretrain(self):
     trainer = self._start_trainer(f'--init_from={self.path("ict")}')
     refresher = self._start_refresher()
-    self.partial = processes.poll(
-      lambda: self._caught_writing(refresher), _TIMEOUT_SECS, interval_secs=0
-    )
-    refresher.kill()
+    self.partial = _poll(lambda: self._caught_writing(refresher))
+    self._kill(refresher)
     self.newest_at_kill = versions.newest(layout.index_root(self.run_dir))
     try:
       versions.verify(self.partial)
@@ -113,14 +127,13 @@ class _Pipeline:
     refresher = self._start_refresher()
 
     checkpoint = os.path.join(layout.checkpoint_dir(self.run_dir), 'checkpoint')
-    processes.poll(lambda: os.path.exists(checkpoint), _TIMEOUT_SECS)
-    trainer.kill()
+    _poll(lambda: os.path.exists(checkpoint))
+    self._kill(trainer)
     self.rows_at_kill = self.logged_steps()
-    self._start_trainer('--resume').wait(_TIMEOUT_SECS)
-    refresher.wait(_TIMEOUT_SECS)
+    self._finish(self._start_trainer('--resume'), refresher)
 
   def _start_trainer(self, flag):
-    return self.start(
+    return self._start(
       'pretrain',
       _CONFIG,
       self._corpus_flag(),
@@ -130,7 +143,7 @@ class _Pipeline:
     )
 
   def _start_refresher(self):
-    return self.start(
+    return self._start(
       'refresh_index',
       self._corpus_flag(),
       f'--run_dir={self.run_dir}',
@@ -139,14 +152,14 @@ class _Pipeline:
 
   def _caught_writing(self, refresher):
     """Stops the refresher in the middle of a version; returns its path."""
-    if not refresher.is_running():
-      raise RuntimeError(f'The refresher ended:\n{refresher.stderr}')
+    if not self._server.is_running(refresher):
+      raise RuntimeError(f'The refresher ended:\n{self._server.logs()}')
     path = self._incomplete_version()
     if not path:
       return ''
-    refresher.signal(signal.SIGSTOP)
+    os.kill(refresher, signal.SIGSTOP)
     if versions.is_complete(path):  # The refresher was faster.
-      refresher.signal(signal.SIGCONT)
+      os.kill(refresher, signal.SIGCONT)
       return ''
     return path
 
@@ -158,15 +171,15 @@ class _Pipeline:
     return next((p for p in paths if not versions.is_complete(p)), '')
 
   def _answer_questions(self):
-    self.start(
+    self._run(
       'finetune',
       _CONFIG,
       self._corpus_flag(),
       f'--questions={self.path("train_questions.jsonl")}',
       f'--init_from={self.run_dir}',
       f'--run_dir={self.qa_dir}',
-    ).wait(_TIMEOUT_SECS)
-    evaluation = self.start(
+    )
+    evaluation = self._start(
       'evaluate',
       self._corpus_flag(),
       f'--model_dir={self.qa_dir}',
@@ -177,14 +190,18 @@ class _Pipeline:
       f'--output_dir={self.path("test")}',
       '--recall_at=1,5',
     )
-    self.answer = self.start(
-      'answer',
-      self._corpus_flag(),
-      f'--model_dir={self.qa_dir}',
-      f'--question={_QUESTION}',
-      '--json',
-    ).wait(_TIMEOUT_SECS)
-    evaluation.wait(_TIMEOUT_SECS)
+    # In a process of its own, whose stdout is the user's.
+    self.answer = subprocess.run(
+      [
+        *(sys.executable, '-m', 'bin.answer', self._corpus_flag()),
+        *(f'--model_dir={self.qa_dir}', f'--question={_QUESTION}', '--json'),
+      ],
+      cwd=source_tree.ROOT,
+      stdout=subprocess.PIPE,
+      text=True,
+      check=True,
+    ).stdout
+    self._finish(evaluation)
 
   def _corpus_flag(self):
     return f'--corpus_dir={self.path("corpus")}'
@@ -193,6 +210,16 @@ class _Pipeline:
     return [
       row['step'] for row in _json_lines(layout.metrics_file(self.run_dir))
     ]
+
+
+def _poll(find):
+  """Returns the first true result of `find`; TimeoutError if none comes."""
+  deadline = time.monotonic() + _TIMEOUT_SECS
+  while not (found := find()):
+    if time.monotonic() > deadline:
+      raise TimeoutError(f'Nothing happened within {_TIMEOUT_SECS} s.')
+    time.sleep(0.001)
+  return found
 
 
 def _json_lines(path):

@@ -1,18 +1,14 @@
 """Builds BERT and its masked-language-model head from official.nlp."""
 
 from collections.abc import Callable, Sequence
-import os
 
-os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # official is tf_keras.
+import numpy as np
+from official.nlp.modeling import layers
+from official.nlp.modeling import networks
+import tensorflow as tf
+import tf_keras
 
-# pylint: disable=wrong-import-position
-import numpy as np  # noqa: E402
-from official.nlp.modeling import layers  # noqa: E402
-from official.nlp.modeling import networks  # noqa: E402
-import tensorflow as tf  # noqa: E402
-import tf_keras  # noqa: E402
-
-from realm_tf import config as config_lib  # noqa: E402
+from realm_tf import config as config_lib
 
 # Model Garden's value, for all five forward passes.
 LAYER_NORM_EPSILON = 1e-12

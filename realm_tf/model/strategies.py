@@ -1,17 +1,13 @@
 """Creates strategies of tf.distribute, and splits batches among replicas."""
 
 from collections.abc import Mapping
-import os
 from typing import Any
 
-os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # official is tf_keras.
+import numpy as np
+from official.common import distribute_utils
+import tensorflow as tf
 
-# pylint: disable=wrong-import-position
-import numpy as np  # noqa: E402
-from official.common import distribute_utils  # noqa: E402
-import tensorflow as tf  # noqa: E402
-
-from realm_tf import errors  # noqa: E402
+from realm_tf import errors
 
 
 def create(name: str, tpu: str = '') -> tf.distribute.Strategy:

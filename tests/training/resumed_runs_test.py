@@ -30,7 +30,7 @@ class ResumedRunsTest(absltest.TestCase):
 
   def _train(self, name, *flags):
     trainer = self.runs.start_trainer(name, *flags)
-    self.runs.finish(trainer, self.runs.start_refresher(name))
+    self.runs.server.finish(trainer, self.runs.start_refresher(name))
 
   def _kill_at(self, name, step):
     """Trains on, and kills both processes soon after the step."""

@@ -44,7 +44,7 @@ class StrategyRunsTest(absltest.TestCase):
     pids = [
       self.runs.start_trainer(name, *flags) for flags in each_process or [()]
     ]
-    self.runs.finish(*pids, self.runs.start_refresher(name))
+    self.runs.server.finish(*pids, self.runs.start_refresher(name))
     return self.runs.losses(name)
 
   def test_losses_agree_under_all_strategies(self):

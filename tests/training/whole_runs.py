@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import os
-import time
 
 import numpy as np
 
@@ -72,21 +71,6 @@ class Runs:
       f'--corpus_dir={self.corpus_dir}',
       '--poll_secs=0.01',
     )
-
-  def finish(self, *pids: int) -> None:
-    """Waits for processes; after an exit code that is not 0, all end."""
-    running, code = list(pids), 0
-    while running and not code:
-      for pid in running:
-        if not self.server.is_running(pid):
-          running.remove(pid)
-          code = self.server.wait(pid)
-          break
-      time.sleep(0.01)
-    for pid in running:
-      self.server.kill(pid)
-    if code:
-      raise AssertionError(f'Exit code {code}:\n{self.server.logs()[-6000:]}')
 
   def run_dir(self, name: str) -> str:
     return os.path.join(self.directory, name)
