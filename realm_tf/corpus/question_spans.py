@@ -125,7 +125,6 @@ _REASON = re.compile(
 
 # Names.
 _ARTICLE = re.compile(r'(?<!\w)[Tt]he $')
-_LAST_WORDS = re.compile(r"(?:([\w'-]+) )?([\w'-]+),? $")
 _WHERE = re.compile(r'(?<!\w)([Ii]n|[Aa]t|[Nn]ear|[Ww]ithin|[Oo]utside) $')
 _KIND_OF = re.compile(rf'(?<!\w)[Tt]he (?P<noun>{_any("place nouns")}) of $')
 _OCCUPATION = re.compile(
