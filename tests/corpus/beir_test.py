@@ -49,21 +49,17 @@ class BeirTest(parameterized.TestCase):
 
   def test_reads_judged_questions_with_their_best_article(self):
     folder = self._folder(**{'qrels/dev.tsv': b'q2\td2\t1\n'})
-    first = questions.Question(
-      'What is Bern?', (), question_id='q1', gold_id='d1'
-    )
-    second = questions.Question(
-      'Judged in no line?', (), question_id='q2', gold_id='d2'
-    )
-    for item, expected in ((folder, first), (f'{folder}@dev', second)):
-      self.assertEqual(
-        questions.read_questions(f'beir:{item}', may_lack_answers=True),
-        [expected],
+    for item, text, number in (
+      (folder, 'What is Bern?', 1),
+      (f'{folder}@dev', 'Judged in no line?', 2),
+    ):
+      found = questions.read_questions(f'beir:{item}', may_lack_answers=True)
+      expected = questions.Question(
+        text, (), question_id=f'q{number}', gold_id=f'd{number}'
       )
-
-  def test_questions_without_answers_are_refused_where_needed(self):
+      self.assertEqual(found, [expected])
     with self.assertRaisesRegex(errors.UserError, 'must have answers'):
-      questions.read_questions(f'beir:{self._folder()}')
+      questions.read_questions(f'beir:{folder}')
 
   @parameterized.parameters(
     ('qrels/test.tsv', b'query-id\tcorpus-id\tscore\nq1\td1\n', ':2 must be'),
@@ -106,13 +102,12 @@ class QrelsTest(input_case.InputCase):
     found = beir.read_qrels(self.file(content))
     self.assertEqual(found, {'q1': {'d1': 2, 'd2': -1}})
 
-  def test_ids_between_tabs_may_have_spaces(self):
-    found = beir.read_qrels(self.file('my query\tmy doc\t1\n'))
-    self.assertEqual(found, {'my query': {'my doc': 1}})
-
-  def test_repeated_judgements_count_once(self):
-    path = self.file('q d 1\nq d 1\nq e 0\nq d 1\n')
-    self.assertEqual(beir.read_qrels(path), {'q': {'d': 1, 'e': 0}})
+  def test_ids_between_tabs_have_spaces_and_repetitions_count_once(self):
+    for content, expected in (
+      ('my query\tmy doc\t1\n', {'my query': {'my doc': 1}}),
+      ('q d 1\nq d 1\nq e 0\nq d 1\n', {'q': {'d': 1, 'e': 0}}),
+    ):
+      self.assertEqual(beir.read_qrels(self.file(content)), expected)
 
   @parameterized.parameters(
     (

@@ -1,6 +1,7 @@
 """Tests for realm_tf.corpus.blocks."""
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 
 from realm_tf.corpus import blocks
@@ -15,7 +16,7 @@ def _cut(text, max_block_wordpieces, title='Title'):
   return list(blocks.cut_batch([article], _TOKENIZER, max_block_wordpieces))
 
 
-class CutBlocksTest(absltest.TestCase):
+class CutBlocksTest(parameterized.TestCase):
   def test_packs_whole_sentences_greedily(self):
     # Title 1 + specials 3, so 5 tokens of body in a block of 9. The sentences
     # have 3, 2, 4, 2 tokens: 3 + 2 fit, 4 + 2 do not.
@@ -32,32 +33,28 @@ class CutBlocksTest(absltest.TestCase):
     self.assertEqual(got[0].title_ids.tolist(), [13])
     self.assertEqual(got[1].body_ids.tolist(), [9, 10, 11, 5])
 
-  def test_splits_a_long_sentence_at_word_starts(self):
+  @parameterized.parameters(
     # 4 tokens of body: 'ax' is two pieces, so 'a b c ax' has 5.
-    got = _cut('A b c ax d e f.', 8)
-    self.assertEqual([block.text for block in got], ['A b c', 'ax d e', 'f.'])
+    ('A b c ax d e f.', ['A b c', 'ax d e', 'f.']),
+    ('A b c d e. F.', ['A b c d', 'e. F.']),
+    ('axxxxx b.', ['axxx', 'xx b.']),
+    # BERT splits a Korean syllable into its letters, here three pieces.
+    ('a b c 각 d', ['a b c', '각 d']),
+    (' \n', []),
+  )
+  def test_long_sentences_are_cut_at_words_and_long_words_in_them(
+    self, text, expected
+  ):
+    self.assertEqual([block.text for block in _cut(text, 8)], expected)
 
   def test_rest_of_a_long_sentence_is_packed_with_the_next(self):
     got = _cut('A b c d e. F.', 8)
-    self.assertEqual([block.text for block in got], ['A b c d', 'e. F.'])
     self.assertEqual(got[1].sentence_ends.tolist(), [2, 4])
-
-  def test_word_longer_than_a_block_is_cut(self):
-    got = _cut('axxxxx b.', 8)
-    self.assertEqual([block.text for block in got], ['axxx', 'xx b.'])
-
-  def test_expanded_character_is_not_cut(self):
-    # BERT splits a Korean syllable into its letters, here three pieces.
-    got = _cut('a b c 각 d', 8)
-    self.assertEqual([block.text for block in got], ['a b c', '각 d'])
 
   def test_long_title_takes_at_most_half_the_block(self):
     got = _cut('a b c', 10, title='a ' * 20)
     self.assertLen(got[0].title_ids, 5)  # Leaves 10 - 3 - 5 = 2.
     self.assertEqual([block.text for block in got], ['a b', 'c'])
-
-  def test_article_without_tokens_has_no_blocks(self):
-    self.assertEmpty(_cut(' \n', 9))
 
   def test_tokens_match_the_text(self):
     text = 'Á b. C “d” … e\u0301 😀 f! 東京 a? B c ' * 20

@@ -46,9 +46,7 @@ class PlainTextTest(parameterized.TestCase):
     self.assertEqual(wikitext.plain_text(markup), expected)
 
   @parameterized.parameters(
-    'A [[city is.',
-    'A {{city is.',
-    'A <ref>city is.',
+    *('A [[city is.', 'A {{city is.', 'A <ref>city is.'),
     "{| A\n| B\nA city is.A ]] '''city}} is|}.",
     '[[File:x.jpg|thumb|A city\n',
   )
@@ -118,13 +116,8 @@ class PlainTextTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    'convert|about five|km',
-    'convert',
-    'birth date',
-    'small',
-    'reign|1910',
-    'unknown|5',
-    '#invoke:math|add|1',
+    *('convert|about five|km', 'convert', 'birth date', 'small', 'reign|1910'),
+    *('unknown|5', '#invoke:math|add|1'),
   )
   def test_a_sentence_without_the_words_of_a_template_goes(self, template):
     markup = f'It is {{{{{template}}}}} long. It rains.'
@@ -165,15 +158,9 @@ def _cut(text):
 
 class HolesTest(parameterized.TestCase):
   @parameterized.parameters(
-    'It lies # above the sea.',
-    'It has # people.',
-    'The star is # away.',
-    'It is as long as #.',
-    'It cost $#.',
-    'It is #km long.',
-    'It grew from 5 to #.',
-    '# is a town.',
-    'The vowel @ is common.',
+    *('It lies # above the sea.', 'It has # people.', 'The star is # away.'),
+    *('It is as long as #.', 'It cost $#.', 'It is #km long.'),
+    *('It grew from 5 to #.', '# is a town.', 'The vowel @ is common.'),
     'Its size, @, is known.',
   )
   def test_drops_a_sentence_that_lacks_a_word(self, sentence):
@@ -199,20 +186,12 @@ class HolesTest(parameterized.TestCase):
 
 class DisambiguationTest(parameterized.TestCase):
   @parameterized.parameters(
-    '{{disambiguation}}',
-    '{{ dab }}',
-    '{{Template:Hndis|Smith, John}}',
-    '{{geodis}}',
-    '{{disambiguation\n|surname|geo}}',
-    '{{Airport_disambiguation}}',
-    '{{Disambiguation page}}',
-    '{{disambiguation cleanup|date=May 2020}}',
-    '{{SchoolDisambig}}',
-    '{{surname}}',
-    '{{given name|nocat=yes}}',
-    '{{Begriffsklärung}}',
-    '[[category: Place name disambiguation pages|Newton]]',
-    '__DISAMBIG__',
+    *('{{disambiguation}}', '{{ dab }}', '{{Template:Hndis|Smith, John}}'),
+    *('{{geodis}}', '{{disambiguation\n|surname|geo}}'),
+    *('{{Airport_disambiguation}}', '{{Disambiguation page}}'),
+    *('{{disambiguation cleanup|date=May 2020}}', '{{SchoolDisambig}}'),
+    *('{{surname}}', '{{given name|nocat=yes}}', '{{Begriffsklärung}}'),
+    *('[[category: Place name disambiguation pages|Newton]]', '__DISAMBIG__'),
     'A <nowiki> B {{disambig}}',
   )
   def test_pages(self, markup):
@@ -222,18 +201,15 @@ class DisambiguationTest(parameterized.TestCase):
     'John Smith{{disambiguation needed|date=May 2013}}',
     '{{dabbing}} {{dab needed}}',
     '{{Surname-stub}} {{surname clarify}} {{surname hatnote|Kim}}',
-    '{{given name order|Kim}}',
-    '{{tl|disambiguation}}',
-    '{{for disambiguation|x}}',
-    '{{R from incomplete disambiguation}}',
+    *('{{given name order|Kim}}', '{{tl|disambiguation}}'),
+    *('{{for disambiguation|x}}', '{{R from incomplete disambiguation}}'),
     '{{other uses|X (disambiguation)}}',
     '<nowiki>{{disambig}}</nowiki> <pre>{{dab}}</pre>',
     '<!-- {{disambig}} --> <!-- {{disambig}}',
     '[[:Category:Disambiguation pages]]',
     '[[Category:Word-sense disambiguation]]',
     '[[Category:Articles with links needing disambiguation]]',
-    '[[X (disambiguation)]]',
-    'It is a disambiguation.',
+    *('[[X (disambiguation)]]', 'It is a disambiguation.'),
   )
   def test_articles(self, markup):
     self.assertFalse(wikitext.is_disambiguation(f"'''X''' is old. {markup}"))

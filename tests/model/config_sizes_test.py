@@ -24,10 +24,8 @@ _PARTS = (realm_model.EMBEDDER, realm_model.SPAN, realm_model.SEQ2SEQ)
 
 def _with(path: str, value: int) -> config_lib.ModelConfig:
   section, _, field = path.rpartition('.')
-  if not section:
-    return dataclasses.replace(_CONFIG, **{field: value})
-  changed = dataclasses.replace(getattr(_CONFIG, section), **{field: value})
-  return dataclasses.replace(_CONFIG, **{section: changed})
+  changes = {field: value}
+  return tiny.changed(_CONFIG, **({section: changes} if section else changes))
 
 
 class ConfigSizesTest(parameterized.TestCase):

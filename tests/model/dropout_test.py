@@ -93,7 +93,14 @@ class StepDropoutTest(tf.test.TestCase):
 
   def _masks(self, step, *part):
     with self.dropout.at(tf.constant(step, tf.int64), *part):
-      return self.model().numpy()
+      return self.model()
+
+  def _masks_in_a_loop(self):
+    return tf.map_fn(
+      lambda part: self._masks(7, part),
+      tf.range(3),
+      fn_output_signature=tf.float32,
+    )
 
   def _assert_differ(self, *masks):
     """Asserts that all rows of all masks differ."""
@@ -135,25 +142,16 @@ class StepDropoutTest(tf.test.TestCase):
     self.assertAllEqual(self._masks(7), [first, second])
 
   def test_parts_in_a_compiled_loop_equal_parts_in_python(self):
-    def masks_of(part):
-      with self.dropout.at(tf.constant(7), part):
-        return self.model()
-
-    @tf.function
-    def loop():
-      return tf.map_fn(masks_of, tf.range(3), fn_output_signature=tf.float32)
-
-    self.assertAllEqual(loop(), [self._masks(7, part) for part in range(3)])
+    self.assertAllEqual(
+      tf.function(self._masks_in_a_loop)(),
+      [self._masks(7, part) for part in range(3)],
+    )
 
   def test_two_passes_under_xla_have_the_same_masks(self):
-    def masks_of(part):
-      with self.dropout.at(tf.constant(7), part):
-        return self.model()
-
     @tf.function(jit_compile=True)
     def passes():
-      once = tf.map_fn(masks_of, tf.range(3), fn_output_signature=tf.float32)
-      return once, tf.stack([masks_of(part) for part in range(3)])
+      again = tf.stack([self._masks(7, part) for part in range(3)])
+      return self._masks_in_a_loop(), again
 
     once, again = passes()
     self.assertAllEqual(once, again)

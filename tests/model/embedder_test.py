@@ -16,13 +16,11 @@ _KERNEL = np.array([[9.0, 8.0], [3.0, 4.0], [7.0, 6.0]])
 
 
 def _tokens(ids, mask=None):
-  ids = tf.constant(ids, tf.int32)
-  mask = tf.ones_like(ids) if mask is None else tf.constant(mask, tf.int32)
-  return {
-    'input_word_ids': ids,
-    'input_mask': mask,
-    'input_type_ids': tf.zeros_like(ids),
-  }
+  tokens = tiny.tokens(ids)
+  tokens['input_mask'] = (
+    tf.ones_like(ids) if mask is None else tf.constant(mask)
+  )
+  return tokens
 
 
 def _embedder(**config):
@@ -41,14 +39,9 @@ class ClsHeadTest(tf.test.TestCase):
     self.layer.projection.set_weights([_KERNEL])
 
   def test_projects_only_the_cls_position(self):
-    # Token 1 is first in both rows, so both get row 1 of W: no bias.
-    self.assertAllClose(
-      self.layer(_tokens([[1, 0, 2], [1, 2, 2]])), [[3.0, 4.0], [3.0, 4.0]]
-    )
-
-  def test_keeps_leading_dimensions(self):
-    embeddings = self.layer(_tokens([[[0, 1], [1, 1], [2, 1]]]))
-    self.assertAllClose(embeddings, [[[9.0, 8.0], [3.0, 4.0], [7.0, 6.0]]])
+    # The first token's row of W, without a bias; leading dimensions are kept.
+    embeddings = self.layer(_tokens([[[0, 1], [1, 1], [1, 0], [2, 1]]]))
+    self.assertAllClose(embeddings, [[[9, 8], [3, 4], [3, 4], [7, 6]]])
 
   def test_normalizes_if_configured(self):
     layer = _embedder(head='cls', normalize=True)
@@ -93,8 +86,7 @@ class PooledHeadTest(tf.test.TestCase):
     self.assertAllClose(
       np.abs(layer(_tokens([[1]]))), [[half, half]], atol=1e-6
     )
-
-  def test_default_epsilon_is_the_releases(self):
+    # The default is the release's.
     self.assertEqual(_embedder(head='pooled').layer_norm.epsilon, 1e-3)
 
   def test_drops_only_in_training(self):
@@ -105,35 +97,18 @@ class PooledHeadTest(tf.test.TestCase):
     self.assertAllClose(self.layer(tokens)[:, 0], np.full([100], -10.0))
 
 
-class MeanHeadTest(tf.test.TestCase):
-  def test_ignores_padding(self):
-    layer = _embedder(head='mean')
-    # Row 0: tokens 1, 2, 2; row 1: token 1 only.
-    self.assertAllClose(
-      layer(_tokens([[1, 2, 2], [1, 2, 2]], [[1, 1, 1], [1, 0, 0]])),
-      [[0.0, 1 / 3, 2 / 3], [0.0, 1.0, 0.0]],
-    )
-
-  def test_a_row_of_padding_is_zero(self):
-    layer = _embedder(head='mean')
-    self.assertAllClose(layer(_tokens([[0, 0]], [[0, 0]])), [[0.0, 0.0, 0.0]])
-
-  def test_has_no_weights(self):
-    self.assertEmpty(_embedder(head='mean').variables)
-
-
-class HeadsFromElsewhereTest(tf.test.TestCase):
-  def test_max_ignores_padding(self):
-    layer = _embedder(head='max')
-    self.assertAllClose(
-      layer(_tokens([[1, 2, 0], [1, 2, 0]], [[1, 1, 1], [1, 0, 0]])),
-      [[1.0, 1.0, 1.0], [0.0, 1.0, 0.0]],
-    )
-
-  def test_first_is_the_cls_state(self):
-    layer = _embedder(head='first')
-    self.assertAllClose(layer(_tokens([[2, 1]])), [[0.0, 0.0, 1.0]])
-    self.assertEmpty(layer.variables)
+class OtherHeadsTest(tf.test.TestCase):
+  def test_pool_without_padding_and_weights(self):
+    # Row 0: tokens 1, 2, 2; row 1: token 1 only; row 2: no token.
+    tokens = _tokens([[1, 2, 2]] * 3, [[1, 1, 1], [1, 0, 0], [0, 0, 0]])
+    for head, num_rows, expected in (
+      ('mean', 3, [[0, 1 / 3, 2 / 3], [0, 1, 0], [0, 0, 0]]),
+      ('max', 2, [[0, 1, 1], [0, 1, 0]]),
+      ('first', 3, [[0, 1, 0]] * 3),  # The state of [CLS].
+    ):
+      layer = _embedder(head=head)
+      self.assertAllClose(layer(tokens)[:num_rows], expected, msg=head)
+      self.assertEmpty(layer.variables)
 
   def test_dense_follows_the_pooling(self):
     layer = _embedder(head='mean', dense='tanh')

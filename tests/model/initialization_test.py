@@ -8,6 +8,7 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.model import bert
+from tests import tiny
 
 _CONFIG = config_lib.BertConfig(
   vocab_size=300,
@@ -27,14 +28,7 @@ def _mean_rank(config, seed):
   tf_keras.utils.set_random_seed(seed)  # Keras draws from Python's random.
   encoder = bert.build_encoder(config)
   head = bert.build_masked_lm_head(encoder, config)
-  ids = tf.constant([_SENTENCE])
-  states = encoder(
-    {
-      'input_word_ids': ids,
-      'input_mask': tf.ones_like(ids),
-      'input_type_ids': tf.zeros_like(ids),
-    }
-  )
+  states = encoder(tiny.tokens([_SENTENCE]))
   logits = head(states['sequence_output'], tf.constant([[2]]))[0, 0].numpy()
   ranks = np.argsort(np.argsort(-logits))
   return np.mean(ranks[sorted(set(_SENTENCE))])

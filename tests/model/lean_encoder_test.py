@@ -51,6 +51,12 @@ def _gradients(function, variables):
   return loss, [tf.convert_to_tensor(gradient) for gradient in gradients]
 
 
+def _relative_error(near, exact):
+  errors = [one - other for one, other in zip(near, exact, strict=True)]
+  norms = map(tf.linalg.global_norm, (errors, exact))
+  return float(tf.divide(*norms))
+
+
 class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
   def _assert_same_gradients(self, actual, expected):
     for one, other in zip(actual, expected, strict=True):
@@ -105,13 +111,16 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(loss, expected_loss, rtol=1e-5, atol=1e-5)
     self._assert_same_gradients(gradients, expected)
 
-  def test_sizes_may_be_unknown(self):
-    encoder = _encoder(_CONFIG)
+  def _encode_unknown_sizes(self, *dtype):
+    encoder = _encoder()
     spec = tf.TensorSpec([None, None], tf.int32)
-    encode = tf.function(
-      lean_encoder.LeanEncoder(encoder, _CONFIG),
+    return encoder, tf.function(
+      lean_encoder.LeanEncoder(encoder, _CONFIG, *dtype),
       input_signature=[{name: spec for name in _TOKENS}],
     )
+
+  def test_sizes_may_be_unknown(self):
+    encoder, encode = self._encode_unknown_sizes()
     for length in (3, _TOKENS['input_mask'].shape[1]):
       tokens = {name: ids[:, :length] for name, ids in _TOKENS.items()}
       self.assertAllClose(
@@ -122,13 +131,8 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(encode.experimental_get_tracing_count(), 1)
 
   def test_sizes_may_be_unknown_on_a_tpu(self):
-    encoder = _encoder(_CONFIG)
-    spec = tf.TensorSpec([None, None], tf.int32)
     with precision.planned_for_tpu():
-      encode = tf.function(
-        lean_encoder.LeanEncoder(encoder, _CONFIG, 'bfloat16'),
-        input_signature=[{name: spec for name in _TOKENS}],
-      )
+      encoder, encode = self._encode_unknown_sizes('bfloat16')
       actual = encode(_TOKENS)['sequence_output']
     exact = encoder(_TOKENS)['sequence_output']
     self.assertLess(float(tf.reduce_mean(tf.abs(actual - exact))), 0.05)
@@ -174,7 +178,7 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
       self.assertEqual(lean_encoder.prefers_loop('bfloat16'), loops)
 
   @parameterized.parameters(False, True)
-  def test_bfloat16_is_near_and_returns_float32(self, islands):
+  def test_bfloat16_and_its_gradients_are_near_and_float32(self, islands):
     encoder = _encoder()
     exact = encoder(_TOKENS)['sequence_output']
     encode = lean_encoder.LeanEncoder(
@@ -186,14 +190,9 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
     error = tf.reduce_mean(tf.abs(actual - exact)) / tf.math.reduce_std(exact)
     self.assertBetween(float(error), 1e-4, 0.05)
 
-  @parameterized.parameters(False, True)
-  def test_bfloat16_gradients_are_near_and_float32(self, islands):
-    encoder = _encoder()
     exact = self._gradients_of(encoder, 'float32')
     near = self._gradients_of(encoder, 'bfloat16', islands)
-    norm = lambda tensors: float(tf.linalg.global_norm(tensors))
-    errors = [one - other for one, other in zip(near, exact, strict=True)]
-    self.assertBetween(norm(errors) / norm(exact), 1e-4, 0.1)
+    self.assertBetween(_relative_error(near, exact), 1e-4, 0.1)
     self.assertEqual({gradient.dtype for gradient in near}, {tf.float32})
 
 
@@ -245,9 +244,7 @@ class TrainingTest(tf.test.TestCase, parameterized.TestCase):
     exact = self._states(config, some=some)[1]
     with precision.planned_for_tpu() if tpu else contextlib.nullcontext():
       near = self._states(config, True, recompute, 'bfloat16', some)[1]
-    norm = lambda tensors: float(tf.linalg.global_norm(tensors))
-    errors = [one - other for one, other in zip(near, exact, strict=True)]
-    self.assertBetween(norm(errors) / norm(exact), 1e-4, 0.1)
+    self.assertBetween(_relative_error(near, exact), 1e-4, 0.1)
 
   def test_recomputed_activations_have_the_same_masks(self):
     loss, gradients = self._states(_CONFIG)

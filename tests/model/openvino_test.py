@@ -26,7 +26,7 @@ def _config(**kwargs):
     num_layers=3,
     num_heads=3,
     intermediate_size=40,
-    max_positions=16,
+    max_positions=32,
     initializer_range=0.3,
     **kwargs,
   )
@@ -74,49 +74,38 @@ class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
   def test_agrees_with_the_exact_encoder(self, activation):
     config = _config(activation=activation)
     encoder, exact = self._exact(config)
-    actual = openvino_encoder.OpenvinoEncoder(encoder, config)(_tokens())
-    self.assertAllClose(
-      actual['pooled_output'], exact['pooled_output'], atol=1e-5
+    whole, cls_only = (
+      openvino_encoder.OpenvinoEncoder(encoder, config, cls_only=cls_only)
+      for cls_only in (False, True)
     )
-    for row, length in enumerate(_LENGTHS):
-      self.assertAllClose(
-        actual['sequence_output'][row, :length],
-        exact['sequence_output'][row, :length],
-        atol=1e-5,
-      )
-
-  def test_the_first_position_is_the_same_alone(self):
-    encoder, exact = self._exact(_config())
-    actual = openvino_encoder.OpenvinoEncoder(
-      encoder, _config(), cls_only=True
-    )(_tokens())
-    self.assertEqual(actual['sequence_output'].shape, (3, 1, 24))
-    self.assertAllClose(
-      actual['sequence_output'], exact['sequence_output'][:, :1], atol=1e-5
-    )
-    self.assertAllClose(
-      actual['pooled_output'], exact['pooled_output'], atol=1e-5
-    )
+    # They have copies of the variables.
+    encoder.variables[0].assign_add(tf.ones_like(encoder.variables[0]))
+    actual, short = whole(_tokens()), cls_only(_tokens())
+    self.assertEqual(short['sequence_output'].shape, (3, 1, 24))
+    for ours, expected in (
+      (actual['pooled_output'], exact['pooled_output']),
+      (short['pooled_output'], exact['pooled_output']),
+      (short['sequence_output'], exact['sequence_output'][:, :1]),
+      *(
+        (
+          actual['sequence_output'][row, :length],
+          exact['sequence_output'][row, :length],
+        )
+        for row, length in enumerate(_LENGTHS)
+      ),
+    ):
+      self.assertAllClose(ours, expected, atol=1e-5)
 
   def test_bfloat16_is_near(self):
     encoder, exact = self._exact(_config())
-    actual = openvino_encoder.OpenvinoEncoder(encoder, _config(), 'bfloat16')
+    near = openvino_encoder.OpenvinoEncoder(encoder, _config(), 'bfloat16')
     pooled, expected = (
-      actual(_tokens())['pooled_output'],
-      exact['pooled_output'],
+      each['pooled_output'] for each in (near(_tokens()), exact)
     )
     cosine = np.sum(pooled * expected, axis=1) / (
       np.linalg.norm(pooled, axis=1) * np.linalg.norm(expected, axis=1)
     )
     self.assertAllGreater(cosine, 0.999)
-
-  def test_copies_the_variables(self):
-    encoder, exact = self._exact(_config())
-    kept = openvino_encoder.OpenvinoEncoder(encoder, _config())
-    encoder.variables[0].assign_add(tf.ones_like(encoder.variables[0]))
-    self.assertAllClose(
-      kept(_tokens())['pooled_output'], exact['pooled_output'], atol=1e-5
-    )
 
   def test_signals_work_after_graphs_are_freed(self):
     self.assertEqual(_printed_by(_SIGNALLED).split(), ['handled'] * 6)
@@ -144,15 +133,6 @@ def _printed_by(script):
   return done.stdout
 
 
-_READER_CONFIG = config_lib.BertConfig(
-  vocab_size=50,
-  hidden_size=24,
-  num_layers=2,
-  num_heads=3,
-  intermediate_size=40,
-  max_positions=32,
-  initializer_range=0.3,
-)
 # For each of four rows: wordpieces of [CLS] x [SEP], and of the body.
 _PAIR_LENGTHS = ((3, 9), (5, 1), (2, 20), (4, 6))
 
@@ -176,7 +156,7 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
     (False, 'mlp'), (True, 'mlp'), (False, 'linear'), (True, 'linear_null')
   )
   def test_agrees_with_the_exact_reader(self, has_words, head):
-    encoder = bert.build_encoder(_READER_CONFIG)
+    encoder = bert.build_encoder(_config())
     is_inner = np.arange(50) % 5 == 0 if has_words else None
     exact = span_reader.SpanReader(
       encoder, 8, 4, is_inner=is_inner, null_spans=has_words, head=head
@@ -187,7 +167,7 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
     for variable in exact.variables:  # Replaces biases of 0 and gains of 1.
       noise = tf.random.stateless_normal(variable.shape, seed=[1, 2])
       variable.assign_add(0.1 * noise)
-    reader = openvino_encoder.OpenvinoReader(exact, _READER_CONFIG, 'float32')
+    reader = openvino_encoder.OpenvinoReader(exact, _config(), 'float32')
     for body_length in (20, 22):  # The longest body, and a longer one.
       scores = exact(pairs, body_length)
       expected = scores.spans[:, 0].numpy()
@@ -222,10 +202,10 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
 
 def _small():
   exact = span_reader.SpanReader(
-    bert.build_encoder(_READER_CONFIG), hidden_size=8, max_span_width=4
+    bert.build_encoder(_config()), hidden_size=8, max_span_width=4
   )
   exact({name: ids[:, None] for name, ids in _pairs().items()}, 20)
-  return exact, _READER_CONFIG
+  return exact, _config()
 
 
 if __name__ == '__main__':

@@ -1,6 +1,5 @@
 """Tests for realm_tf.model.realm_model."""
 
-import dataclasses
 import os
 
 from absl.testing import parameterized
@@ -29,8 +28,11 @@ def _config(**embedder):
 
 
 def _arrays(model):
-  named = weights.by_name(model.variables)
-  return {name: variable.numpy() for name, variable in named.items()}
+  return weights.values(model.variables)
+
+
+def _towers(**embedder):
+  return realm_model.RealmModel(_config(**embedder), [realm_model.EMBEDDER])
 
 
 class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
@@ -54,13 +56,11 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(used, set(_arrays(everything)))
 
   def test_towers_are_two_unless_shared(self):
-    separate = realm_model.RealmModel(_config(), [realm_model.EMBEDDER])
+    separate = _towers()
     self.assertNotAllClose(
       separate.query_embedder(self.tokens), separate.block_embedder(self.tokens)
     )
-    shared = realm_model.RealmModel(
-      _config(shared_towers=True), [realm_model.EMBEDDER]
-    )
+    shared = _towers(shared_towers=True)
     self.assertIs(shared.query_embedder, shared.block_embedder)
     self.assertLen(shared.variables, len(separate.variables) // 2)
 
@@ -78,9 +78,7 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEqual(is_embedder, expected, msg=variable.name)
 
   def test_file_with_a_shared_tower_fills_two(self):
-    shared = realm_model.RealmModel(
-      _config(shared_towers=True), [realm_model.EMBEDDER]
-    )
+    shared = _towers(shared_towers=True)
     config = realm_model.separate_towers(shared.config)
     self.assertFalse(config.embedder.shared_towers)
     separate = realm_model.RealmModel(config, [realm_model.EMBEDDER])
@@ -93,9 +91,7 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
       )
 
   def test_reader_starts_from_the_tower_of_a_file_without_reader(self):
-    tower = realm_model.RealmModel(
-      _config(shared_towers=True), [realm_model.EMBEDDER]
-    )
+    tower = _towers(shared_towers=True)
     model = realm_model.RealmModel(tower.config, [realm_model.SPAN])
     report = model.load(_arrays(tower))
     self.assertAllClose(
@@ -109,12 +105,9 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     )
 
   def test_reader_of_another_size_starts_at_random(self):
-    tower = realm_model.RealmModel(_config(), [realm_model.EMBEDDER])
-    config = dataclasses.replace(
-      _config(),
-      reader_bert=dataclasses.replace(
-        _BERT, hidden_size=12, intermediate_size=20
-      ),
+    tower = _towers()
+    config = tiny.changed(
+      _config(), reader_bert={'hidden_size': 12, 'intermediate_size': 20}
     )
     model = realm_model.RealmModel(config, _ALL)
     report = model.load(_arrays(tower))
@@ -131,17 +124,14 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     ('two_into_one', '', True),
   )
   def test_towers_do_not_replace_each_other(self, removed, shared):
-    arrays = _arrays(realm_model.RealmModel(_config(), [realm_model.EMBEDDER]))
     arrays = {
       name: value
-      for name, value in arrays.items()
+      for name, value in _arrays(_towers()).items()
       if not removed or not name.startswith(removed)
     }
-    model = realm_model.RealmModel(
-      _config(shared_towers=shared), [realm_model.EMBEDDER]
-    )
+    report = _towers(shared_towers=shared).load(arrays)
     with self.assertRaises(errors.UserError):
-      realm_model.require_parts(model.load(arrays), 'x')
+      realm_model.require_parts(report, 'x')
 
   def test_reader_of_a_file_is_not_replaced_by_its_tower(self):
     source = realm_model.RealmModel(_config(), _ALL)
@@ -159,9 +149,7 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     self.assertIs(model.span_reader.encoder, model.knowledge_encoder.encoder)
 
   def test_queries_are_scaled_and_blocks_are_not(self):
-    model = realm_model.RealmModel(
-      _config(normalize=True, score_scale=5.0), [realm_model.EMBEDDER]
-    )
+    model = _towers(normalize=True, score_scale=5.0)
     length = lambda embeddings: tf.norm(embeddings, axis=-1)
     self.assertAllClose(length(model.embed_queries(self.tokens)), [5.0, 5.0])
     self.assertAllClose(length(model.block_embedder(self.tokens)), [1.0, 1.0])
@@ -198,25 +186,20 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
       realm_model.require_parts(report, 'dir/x')
 
   def test_weights_of_another_size_are_a_user_error(self):
-    small = realm_model.RealmModel(_config(), [realm_model.EMBEDDER])
-    config = dataclasses.replace(
-      _config(), embedder_bert=dataclasses.replace(_BERT, vocab_size=21)
-    )
+    config = tiny.changed(_config(), embedder_bert={'vocab_size': 21})
+    model = realm_model.RealmModel(config, [realm_model.EMBEDDER])
     with self.assertRaisesRegex(errors.UserError, r'\(21, 8\).*\(20, 8\)'):
-      realm_model.RealmModel(config, [realm_model.EMBEDDER]).load(
-        _arrays(small)
-      )
+      model.load(_arrays(_towers()))
 
   def test_with_vocab_size_changes_only_the_vocabularies(self):
     config = realm_model.with_vocab_size(_config(), 99)
     self.assertEqual(config.embedder_bert.vocab_size, 99)
     self.assertEqual(config.reader_bert.vocab_size, 99)
     self.assertEqual(config.seq2seq.vocab_size, 99)
-    back = realm_model.with_vocab_size(config, 20)
-    expected = dataclasses.replace(
-      _config(), seq2seq=config_lib.Seq2SeqConfig(vocab_size=20)
+    self.assertEqual(
+      realm_model.with_vocab_size(config, 20),
+      tiny.changed(_config(), seq2seq={'vocab_size': 20}),
     )
-    self.assertEqual(back, expected)
 
 
 if __name__ == '__main__':

@@ -13,8 +13,7 @@ _HEAD = ['tagger_head/bias', 'tagger_head/kernel']
 
 
 def _arrays(module):
-  named = weights.by_name(module.variables)
-  return {name: variable.numpy() for name, variable in named.items()}
+  return weights.values(module.variables)
 
 
 class TokenTaggerTest(tf.test.TestCase, parameterized.TestCase):
@@ -24,13 +23,7 @@ class TokenTaggerTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_scores_each_label_of_each_wordpiece(self):
     ids = tf.constant([[2, 5, 6, 3], [2, 7, 3, 0]])
-    logits = self.tagger(
-      {
-        'input_word_ids': ids,
-        'input_mask': tf.cast(ids > 0, tf.int32),
-        'input_type_ids': tf.zeros_like(ids),
-      }
-    )
+    logits = self.tagger(tiny.tokens(ids))
     self.assertEqual(logits.shape, (2, 4, 3))
     self.assertEqual(logits.dtype, tf.float32)
 

@@ -1,5 +1,6 @@
 """Tests for realm_tf.serving.edited_corpus."""
 
+import tempfile
 import tracemalloc
 from unittest import mock
 
@@ -23,19 +24,18 @@ def _texts(edits):
 
 
 class CorpusEditsTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    directory = cls.enter_context(tempfile.TemporaryDirectory())
+    cls.loaded = loading.load(*small_models.write_all(directory))
+
   def setUp(self):
     super().setUp()
-    model_dir, self.corpus_dir = small_models.write_all(
-      self.create_tempdir().full_path
-    )
-    self.loaded = loading.load(model_dir, self.corpus_dir)
     self.edits = edited_corpus.EditedCorpus(self.loaded)
-    choices = loading.Choices(num_read=4)
-    answerer = loading.answerer_of(self.loaded, choices)
-    self.before = answerer.answer(_QUESTIONS)
 
-  def _answers(self, edits):
-    answerer = loading.answerer_of(edits.opened, loading.Choices(num_read=4))
+  def _answers(self, opened):
+    answerer = loading.answerer_of(opened, loading.Choices(num_read=4))
     return answerer.answer(_QUESTIONS)
 
   def _assert_same(self, ours, theirs):
@@ -58,7 +58,7 @@ class CorpusEditsTest(absltest.TestCase):
 
   def test_search_and_reader_use_the_new_text(self):
     self.edits.change(1, 'F f. D d d d.')
-    for answer in self._answers(self.edits):
+    for answer in self._answers(self.edits.opened):
       for item in answer.evidence:  # All four blocks are read.
         is_edited = item.text == 'F f. D d d d.'
         self.assertEqual(item.block_id == 1, is_edited)
@@ -89,7 +89,9 @@ class CorpusEditsTest(absltest.TestCase):
     self.edits.change(1, None)
     self.assertEqual(_texts(self.edits), {2: 'A.'})
     self.edits.change(2, None)
-    self._assert_same(self._answers(self.edits), self.before)
+    self._assert_same(
+      self._answers(self.edits.opened), self._answers(self.loaded)
+    )
 
   def test_another_model_adopts_the_texts(self):
     self.edits.change(1, 'F f.')
@@ -98,7 +100,9 @@ class CorpusEditsTest(absltest.TestCase):
     other.change(0, 'B.')
     other.adopt(self.edits)
     self.assertEqual(_texts(other), {1: 'F f.', 3: 'A.'})
-    self._assert_same(self._answers(other), self._answers(self.edits))
+    self._assert_same(
+      self._answers(other.opened), self._answers(self.edits.opened)
+    )
 
 
 class LiveSearchTest(absltest.TestCase):
