@@ -9,6 +9,7 @@ from . import launcher
 from absl import flags
 
 from realm_tf.config import names
+from realm_tf.exchange import import_cache
 from realm_tf.qa import answerer
 from realm_tf.qa import loading
 from realm_tf.run import recipe_result
@@ -44,7 +45,8 @@ flags.DEFINE_enum(
   "probabilities; by default the config's choice.",
 )
 READER_DIR = launcher.existing_path(
-  'reader_dir', 'Model directory that reads the blocks of --model_dir.'
+  'reader_dir',
+  'Model directory or hf:DIR that reads the blocks of --model_dir.',
 )
 launcher.check_flags(
   lambda model_dir, reader_dir: model_dir or not reader_dir,
@@ -94,7 +96,10 @@ def define_search(*others: str, may_lack_model: bool = False) -> None:
 def choices() -> loading.Choices:
   """Returns the flags that are named like a field of Choices."""
   fields = [name for name in loading.Choices._fields if name in flags.FLAGS]
-  return loading.Choices(**{name: flags.FLAGS[name].value for name in fields})
+  found = loading.Choices(**{name: flags.FLAGS[name].value for name in fields})
+  if not found.reader_dir:
+    return found
+  return found._replace(reader_dir=import_cache.model_dir(found.reader_dir))
 
 
 def load(

@@ -11,6 +11,7 @@ from . import training_flags
 
 from absl import flags
 
+from realm_tf.exchange import import_cache
 from realm_tf.training import job as job_lib
 
 _RUN_DIR = launcher.new_path(
@@ -21,7 +22,8 @@ _RUN_DIR = launcher.new_path(
 def define_reader_init_from() -> flags.FlagHolder:
   """Defines --reader_init_from, for trainers that can join two models."""
   return launcher.existing_path(
-    'reader_init_from', 'Model directory of the reader; default: --init_from.'
+    'reader_init_from',
+    'Model directory or hf:DIR of the reader; default: --init_from.',
   )
 
 
@@ -30,6 +32,9 @@ def begin(reader_dir: str | None = None) -> tuple[job_lib.Job, job_lib.Inputs]:
   job = training_flags.job(_RUN_DIR.value, reader_dir)
   config = config_flags.config()
   if reader_dir:
+    reader_dir = import_cache.model_dir(reader_dir)
+    init_from = job.init_from._replace(reader_dir=reader_dir)
+    job = job._replace(init_from=init_from)
     config = dataclasses.replace(
       config, model=job_lib.with_reader_of(reader_dir, config.model)
     )

@@ -1,0 +1,102 @@
+"""Tests for realm_tf.exchange.import_cache."""
+
+import json
+import os
+from unittest import mock
+
+from absl.testing import absltest
+import numpy as np
+
+import realm_tf
+from realm_tf import errors
+from realm_tf.exchange import hugging_face
+from realm_tf.exchange import import_cache
+from realm_tf.exchange import model_writing
+from realm_tf.model import weights
+from realm_tf.run import layout
+from tests import tiny
+from tests.exchange import numpy_bert
+from tests.serving import models
+
+_CONFIG = {
+  'architectures': ['BertForQuestionAnswering'],
+  'model_type': 'bert',
+  'hidden_act': 'gelu',
+  'hidden_size': 4,
+  'num_hidden_layers': 1,
+  'num_attention_heads': 2,
+  'intermediate_size': 8,
+  'vocab_size': tiny.TOKENIZER.vocab_size,
+  'max_position_embeddings': 64,
+}
+
+
+class ImportCacheTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.source = os.path.join(self.directory, 'source')
+    self.cache = os.path.join(self.directory, 'cache')
+    os.mkdir(self.source)
+    self.corpus = models.write_corpus(self.directory)
+    self._write(seed=0)
+    self.enter_context(
+      mock.patch.dict(os.environ, {'XDG_CACHE_HOME': self.cache})
+    )
+
+  def _write(self, seed):
+    with open(os.path.join(self.source, 'config.json'), 'w') as file:
+      json.dump(_CONFIG, file)
+    with open(os.path.join(self.source, 'vocab.txt'), 'w') as file:
+      file.writelines(f'{piece}\n' for piece in tiny.TOKENIZER.vocabulary)
+    rng = np.random.default_rng(seed)
+    arrays = numpy_bert.random_weights(_CONFIG, rng)
+    arrays = {f'bert.{name}': array for name, array in arrays.items()}
+    arrays['qa_outputs.weight'] = rng.normal(size=[2, 4]).astype(np.float32)
+    arrays['qa_outputs.bias'] = np.zeros([2], np.float32)
+    weights.write_arrays(arrays, os.path.join(self.source, 'model.safetensors'))
+
+  def _model_dir(self):
+    import_cache.model_dir.cache_clear()  # As in another process.
+    return import_cache.model_dir(f'hf:{self.source}')
+
+  def test_a_source_is_imported_once_and_again_after_a_change(self):
+    path = self._model_dir()
+    with mock.patch.object(hugging_face, 'load') as load:
+      self.assertEqual(self._model_dir(), path)
+    load.assert_not_called()
+    self._write(seed=1)
+    self.assertNotEqual(self._model_dir(), path)
+    self.assertLen(os.listdir(os.path.join(self.cache, 'realm_tf')), 2)
+
+  def test_a_failed_import_leaves_nothing(self):
+    full = mock.Mock(side_effect=errors.UserError('The disk is full.'))
+    with (
+      mock.patch.object(model_writing, 'write', full),
+      self.assertRaisesRegex(errors.UserError, 'full'),
+    ):
+      self._model_dir()
+    self.assertEmpty(os.listdir(os.path.join(self.cache, 'realm_tf')))
+
+  def test_other_paths_stay_as_they_are(self):
+    self.assertEqual(import_cache.model_dir(self.source), self.source)
+
+  def test_a_model_answers_with_a_reader_of_another_project(self):
+    path = os.path.join(self.directory, 'model')
+    models.write_model(path, self.corpus, models.config())
+    found = realm_tf.load(
+      path, self.corpus, reader_dir=f'hf:{self.source}', num_read=2
+    )
+    expected = realm_tf.load(
+      path, self.corpus, reader_dir=self._model_dir(), num_read=2
+    )
+    questions = ['a b ?', 'c']
+    answers = found.answer(questions)
+    self.assertEqual(answers, expected.answer(questions))
+    own = realm_tf.load(path, self.corpus, num_read=2).answer(questions)
+    self.assertNotEqual(answers, own)
+    self.assertTrue(os.path.exists(layout.vocab_file(self._model_dir())))
+
+
+if __name__ == '__main__':
+  absltest.main()
