@@ -374,6 +374,8 @@ def _line(title: str, searches: list[_Search]) -> str:
     cell = f'{label} {recall:.1f} ({low:.1f} to {high:.1f})'
     if 'exact_match' in metrics:
       cell += f', exact answers {metrics["exact_match"]:.1f}'
+      refused = metrics.get('refused_answerable', 0.0)
+      cell += f', refused {refused:.1f}' * (refused > 0)
     cells.append(cell)
   return (
     f'{title}: {searches[0].metrics[number]:,} {texts} in the first 5 blocks, '

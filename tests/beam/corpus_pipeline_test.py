@@ -1,17 +1,22 @@
-"""Tests for realm_tf.beam.corpus_pipeline, on Beam's DirectRunner."""
+"""Tests for realm_tf.beam.{corpus,query}_pipeline, on DirectRunner."""
 
 import json
 import os
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 
 from realm_tf import errors
 from realm_tf.beam import corpus_pipeline
+from realm_tf.beam import query_pipeline
 from realm_tf.beam import reading as reading_lib
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
+from realm_tf.data import block_table
 from realm_tf.data import corpus_files
+from realm_tf.data import query_building
+from realm_tf.training import taggers
 from tests import tiny
 
 _MAX = tiny.MAX_BLOCK_WORDPIECES
@@ -29,7 +34,7 @@ def _articles(first, number):
   ]
 
 
-class CorpusPipelineTest(parameterized.TestCase):
+class _PipelineTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.directory = self.create_tempdir().full_path
@@ -40,21 +45,20 @@ class CorpusPipelineTest(parameterized.TestCase):
     with open(os.path.join(self.inputs, name), 'w') as file:
       file.writelines(json.dumps(article) + '\n' for article in articles)
 
+  def _reading(self, options, skip_errors=False):
+    work_dir = os.path.join(self.directory, 'work')
+    options = ['--runner=DirectRunner', *options]
+    return reading_lib.Reading(
+      [self.inputs], 'auto', True, skip_errors, work_dir, options
+    )
+
+
+class CorpusPipelineTest(_PipelineTest):
   def _cut(self, *options, skip_errors=False):
     """Cuts with Beam and returns the manifest."""
     counts = counts_lib.Counts(skip_errors)
-    batches = corpus_pipeline.build(
-      reading_lib.Reading(
-        [self.inputs],
-        'auto',
-        True,
-        skip_errors,
-        os.path.join(self.directory, 'work'),
-        ['--runner=DirectRunner', *options],
-      ),
-      (tiny.TOKENIZER, _MAX),
-      counts,
-    )
+    reading = self._reading(options, skip_errors)
+    batches = corpus_pipeline.build(reading, (tiny.TOKENIZER, _MAX), counts)
     return self._write('beam', batches, counts)
 
   def _cut_here(self):
@@ -119,6 +123,64 @@ class CorpusPipelineTest(parameterized.TestCase):
     batches = corpus_pipeline.with_different_ids([batch, batch])
     with self.assertRaisesRegex(errors.UserError, "'x' of .*another file"):
       list(batches)
+
+
+_IN_CORPUS = sources.Article('a', 'A b c d. In 1999 a b c d e f.', 'a')
+
+
+class QueryPipelineTest(_PipelineTest):
+  def setUp(self):
+    super().setUp()
+    self.corpus = os.path.join(self.directory, 'corpus')
+    cut = tiny.cut([_IN_CORPUS], max_block_wordpieces=40)
+    tiny.write_blocks(cut, self.corpus)
+    self.table = block_table.BlockTable.open(self.corpus)
+    # Articles with and without own blocks, and a list.
+    for name, articles in (
+      ('0', [_IN_CORPUS[:2], ('d', 'It is a b c of 17 March 1999.')]),
+      ('1', []),
+      ('2', [('List of a', 'A b.')] + [('e', 'In May 2001 a b c d e f.')] * 30),
+    ):
+      records = [{'title': title, 'text': text} for title, text in articles]
+      self._write_input(f'{name}.jsonl', records)
+
+  def _tag(self, tagger, *options):
+    counts = counts_lib.Counts()
+    tagging = query_pipeline.Tagging(self.corpus, tagger)
+    queries = query_pipeline.build(self._reading(options), tagging, counts)
+    return list(queries), counts
+
+  def _tag_here(self, tagger):
+    counts = counts_lib.Counts()
+    articles = sources.read_articles([self.inputs], 'auto', True, counts)
+    queries = query_building.queries_from_articles(
+      articles, tiny.TOKENIZER, tagger, self.table, counts
+    )
+    return list(queries), counts
+
+  @parameterized.product(
+    mode=['in_memory', 'multi_processing'], tagger=['rules+terms', None]
+  )
+  def test_same_queries_as_without_beam(self, mode, tagger):
+    expected, counts = self._tag_here(
+      tagger
+      and taggers.make(tagger, find_terms=lambda: taggers.terms_of(self.table))
+    )
+    self.assertGreater(len(expected), 30)
+    self.assertIn(0, [query.own_block for query in expected])
+    found, found_counts = self._tag(
+      tagger, '--direct_num_workers=2', f'--direct_running_mode={mode}'
+    )
+    for one, other in zip(found, expected, strict=True):
+      np.testing.assert_array_equal(one.ids, other.ids)
+      np.testing.assert_array_equal(one.spans, other.spans)
+      self.assertEqual((one.own_block, one.text), (other.own_block, other.text))
+    for name in ('kept', 'left_out', 'spans'):
+      self.assertEqual(getattr(found_counts, name), getattr(counts, name))
+    self.assertEqual(found_counts.examples.keys(), counts.examples.keys())
+    self.assertEqual(counts.left_out['list'], 1)
+    # No file of the work is left.
+    self.assertCountEqual(os.listdir(self.directory), ['corpus', 'in'])
 
 
 if __name__ == '__main__':

@@ -11,11 +11,7 @@ import pytest
 
 from realm_tf.beam import index_pipeline
 from realm_tf.index import index_builder
-from realm_tf.index import model_files
 from realm_tf.index import storage
-from realm_tf.model import weights
-from realm_tf.run import layout
-from realm_tf.run import versions
 from tests.index import small
 
 _OVERRIDES = ['index.shard_blocks=2']
@@ -28,15 +24,8 @@ class IndexPipelineTest(absltest.TestCase):
     super().setUp()
     self.temp = self.create_tempdir().full_path
     self.corpus = small.write_corpus(self.temp, range(3, 3 + 2 * _NUM_SHARDS))
-    self.model = os.path.join(self.temp, 'run')
-    model_files.create(self.model, small.CONFIG, layout.vocab_file(self.corpus))
-    variables = small.model().variables
-    self.params = versions.publish(
-      layout.params_root(self.model),
-      1,
-      lambda path: weights.write(variables, layout.params_file(path)),
-      {},
-    )
+    self.model = small.make_run(self.temp, self.corpus)
+    self.params = small.publish_params(self.model, 1, small.model())
     self.builder = index_builder.open_builder(
       self.model, self.corpus, _OVERRIDES
     )
@@ -72,15 +61,9 @@ class IndexPipelineTest(absltest.TestCase):
 
   def test_two_processes_agree_with_one(self):
     version, embedding = self._begin()
-    index_pipeline.embed(
-      embedding,
-      _NUM_SHARDS,
-      [
-        '--runner=DirectRunner',
-        '--direct_num_workers=2',
-        '--direct_running_mode=multi_processing',
-      ],
-    )
+    options = ['--runner=DirectRunner', '--direct_num_workers=2']
+    options.append('--direct_running_mode=multi_processing')
+    index_pipeline.embed(embedding, _NUM_SHARDS, options)
     self._check(version)
 
   def test_dask_makes_all_shards_even_if_a_worker_is_killed(self):
@@ -101,15 +84,9 @@ class IndexPipelineTest(absltest.TestCase):
       thread = threading.Thread(target=kill)
       thread.start()
       try:
-        index_pipeline.embed(
-          embedding,
-          _NUM_SHARDS,
-          [
-            _DASK,
-            f'--dask_client_address={cluster.scheduler_address}',
-            '--dask_partition_size=1',
-          ],
-        )
+        address = f'--dask_client_address={cluster.scheduler_address}'
+        options = [_DASK, address, '--dask_partition_size=1']
+        index_pipeline.embed(embedding, _NUM_SHARDS, options)
       finally:
         ended.set()
         thread.join()

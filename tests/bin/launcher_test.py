@@ -1,7 +1,6 @@
 """Tests for bin.launcher and the console commands that setup.py installs."""
 
 import ctypes
-import json
 import runpy
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from unittest import mock
 from absl.testing import absltest
 import setuptools
 
-from tests import forked_binaries
 from tests import source_tree
 
 _COMMAND = """
@@ -119,33 +117,6 @@ class ConsoleTest(absltest.TestCase):
 
 
 class LauncherTest(absltest.TestCase):
-  def test_writes_a_corpus_or_reports_a_broken_line(self):
-    directory = self.create_tempdir()
-    vocabulary = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'a', 'b', '.']
-    articles = directory.create_file(
-      'a.jsonl', '{"title": "A", "text": "A b. B."}\n'
-    ).full_path
-    broken = directory.create_file(
-      'broken.jsonl', '{"title": "A", "text"\n'
-    ).full_path
-    vocab_file = directory.create_file('vocab.txt', '\n'.join(vocabulary))
-    flags = [
-      f'--vocab_file={vocab_file.full_path}',
-      f'--output_dir={directory.full_path}/corpus',
-    ]
-    good, bad = forked_binaries.run_all(
-      [
-        ('make_blocks', [f'--input={articles}', *flags]),
-        ('make_blocks', [f'--input={broken}', *flags, '--overwrite']),
-      ]
-    )
-    self.assertEqual((good.code, good.stderr), (0, ''))
-    self.assertEqual(bad.code, 2)
-    self.assertRegex(bad.stderr, rf'^ERROR: {broken}:1 must be .*\n$')
-    # The old corpus is unchanged.
-    with open(f'{directory.full_path}/corpus/manifest.json') as file:
-      self.assertEqual(json.load(file)['num_blocks'], 1)
-
   def test_a_call_returns_the_exit_code(self):
     result = _python(_CALLS)
     self.assertEqual(result.stdout, '2\n1\n')

@@ -7,10 +7,10 @@ from realm_tf.data import block_table
 from realm_tf.model import realm_model
 from realm_tf.run import layout
 from realm_tf.training import job as job_lib
-from realm_tf.training import params_export
 from tests import model_index
 from tests import tiny
 from tests.bin import good_flags
+from tests.serving import small_models
 
 
 class Files:
@@ -38,14 +38,10 @@ class Files:
       [tiny.query([5], [[0, 1]], own_block=0)],
       corpus=block_table.BlockTable.open(self.corpus),
     )
-    self.log = {
-      name: self._make_log(name, text)
-      for name, text in (
-        ('good', '{"step": 1, "loss": 2}\n'),
-        ('broken', '{"step": 1, "loss": 2}\n{"step": 2, "lo\n'),
-        ('empty', ''),
-      )
-    }
+    self.log = self._path('log')  # A run directory with only a log.
+    os.mkdir(self.log)
+    with open(layout.metrics_file(self.log), 'w') as file:
+      file.write('{"step": 1, "loss": 2}\n')
     self.model = self._path('model')
     self.other_index = self._path('other_index')
     self.retriever_only = self._path('retriever_only')
@@ -59,32 +55,12 @@ class Files:
       file.write(text)
     return self._path(name)
 
-  def _make_log(self, name, text):
-    """Returns a run directory with only a log."""
-    path = self._path(f'log_{name}')
-    os.mkdir(path)
-    with open(layout.metrics_file(path), 'w') as file:
-      file.write(text)
-    return path
-
   def _make_model(self):
+    model = small_models.write(self.model, self.corpus)
     inputs = job_lib.open_inputs(tiny.config(), self.corpus)
-    job_lib.Job(self.model).begin(inputs.config, inputs.vocab_file)
-    model = realm_model.RealmModel(
-      inputs.config.model, [realm_model.EMBEDDER, realm_model.SPAN]
-    )
-    params_export.publish(self.model, 0, model)
-    for root, corpus_dir in (
-      (layout.index_root(self.model), self.corpus),
-      (self.other_index, self.other_corpus),
-    ):
-      model_index.build(inputs, model, corpus_dir, root)
-    job_lib.Job(self.retriever_only).begin(inputs.config, inputs.vocab_file)
-    params_export.publish(
-      self.retriever_only,
-      0,
-      realm_model.RealmModel(inputs.config.model, [realm_model.EMBEDDER]),
-    )
+    model_index.build(inputs, model, self.other_corpus, self.other_index)
+    parts = [realm_model.EMBEDDER]
+    small_models.write(self.retriever_only, self.corpus, parts)
 
   def good_flags(self, name):
     """Returns correct flags for a binary."""
@@ -101,7 +77,7 @@ class Files:
     }
     run_dirs = {
       'refresh_index': self.model,
-      'report': self.log['good'],
+      'report': self.log,
       'results_table': self.other_run,
     }
     if name in run_dirs:

@@ -22,10 +22,8 @@ class _Config(fields.Config):
 
 
 class FieldsTest(parameterized.TestCase):
-  def test_defaults(self):
+  def test_defaults_and_inclusive_limits_are_accepted(self):
     self.assertEqual(_Config(), _Config(5, 8, 0.5, 0.0, 64, 'exact'))
-
-  def test_inclusive_limits_are_accepted(self):
     _Config(1, 0, 1.0, 0.0, 3, 'scann')
     _Config(10, 0, 0.0)
 

@@ -1,5 +1,7 @@
 """Tests for realm_tf.data.answer_spans."""
 
+import types
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -98,15 +100,10 @@ class ContainTest(parameterized.TestCase):
     self.assertEqual(answers_lib.contains_answer(text, [answer]), by_words)
 
 
-class _Table:
-  """Blocks of random wordpieces, zero-padded."""
-
-  def __init__(self, bodies):
-    self._bodies, self.num_blocks = bodies, len(bodies)
-
-  def gather(self, ids, title_length, body_length):
-    del title_length
-    return None, self._bodies[ids][:, :body_length]
+def _table(bodies):
+  """Returns a table of blocks without titles."""
+  gather = lambda ids, _, length: (None, bodies[ids][:, :length])
+  return types.SimpleNamespace(num_blocks=len(bodies), gather=gather)
 
 
 class IsAnyInTest(absltest.TestCase):
@@ -122,13 +119,13 @@ class IsAnyInTest(absltest.TestCase):
           answer = answer.copy()
           answer[-1] = 61 if changed else answer[-1]
           expected = answer_spans.contain(bodies, [answer]).any()
-          actual = answer_spans.is_any_in(_Table(bodies), [answer], 20)
+          actual = answer_spans.is_any_in(_table(bodies), [answer], 20)
           self.assertEqual(actual, expected)
           found.add(expected)
     self.assertEqual(found, {True, False})
 
   def test_no_answer_is_never_found(self):
-    table = _Table(np.ones([3, 4], np.int32))
+    table = _table(np.ones([3, 4], np.int32))
     for answers in ([], [np.zeros(0, np.int32)]):
       self.assertFalse(answer_spans.is_any_in(table, answers, 4))
 

@@ -55,13 +55,7 @@ class BlockTableTest(absltest.TestCase):
     self.assertEqual(self.table.find_article('third').tolist(), [])
     self.assertEqual(self.table.find_title('A b').tolist(), [0, 1])
     self.assertEqual(self.table.find_title('first').tolist(), [])
-    for block_id, ids in (
-      (0, [0, 1]),
-      (1, [0, 1]),
-      (2, [2]),
-      (3, []),
-      (-1, []),
-    ):
+    for block_id, ids in {0: [0, 1], 1: [0, 1], 2: [2], 3: [], -1: []}.items():
       self.assertEqual(self.table.article_blocks(block_id).tolist(), ids)
 
   def test_finding_an_article_copies_no_column(self):

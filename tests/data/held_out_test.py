@@ -1,12 +1,10 @@
 """Tests for realm_tf.data.held_out, and that batches leave its rows out."""
 
-import dataclasses
 import itertools
 
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.data import held_out
 from realm_tf.training import inverse_cloze_run
@@ -18,12 +16,7 @@ from tests import tiny
 # 'b' and 'c' are held out. 'c' has two blocks.
 _SHARE = 0.5
 _HELD_OUT = [False, True, True, True]
-
-
-def _config():
-  return dataclasses.replace(
-    tiny.config(), held_out=config_lib.HeldOutConfig(_SHARE)
-  )
+_CONFIG = tiny.config(held_out={'share': _SHARE})
 
 
 class HeldOutTest(absltest.TestCase):
@@ -78,7 +71,7 @@ class HeldOutTest(absltest.TestCase):
       self.table,
       fakes.FoundBy(lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1])),
       tokenizer=tiny.TOKENIZER,
-      experiment=_config(),
+      experiment=_CONFIG,
     )
     golds = {
       int(gold)
@@ -89,7 +82,7 @@ class HeldOutTest(absltest.TestCase):
     kept = np.flatnonzero(~is_held_out)
     self.assertEqual(golds, {int(self.queries.query(i).ids[0]) for i in kept})
     batches = inverse_cloze_run.sentence_batches(
-      self.table, np.arange(5, 12, dtype=np.int32), _config()
+      self.table, np.arange(5, 12, dtype=np.int32), _CONFIG
     )
     seen = {
       tuple(title)

@@ -1,6 +1,7 @@
 """Tests for realm_tf.data.link_graph."""
 
 import os
+import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -56,8 +57,7 @@ class CorpusLinksTest(parameterized.TestCase):
 
   def _make(self, name, articles, kind):
     links = link_graph.CorpusLinks(kind)
-    batches = self._blocks(articles, links)
-    self._write(name, batches, links)
+    self._write(name, self._blocks(articles, links), links)
 
   def _write(self, name, batches, links=None):
     corpus_files.write(
@@ -152,25 +152,20 @@ class JoinTest(absltest.TestCase):
     self.assertEqual(targets.tolist(), [1, -1, 1, 0, 0])
 
 
-class _Table:
-  """Table of one block per article."""
-
-  def __init__(self, titles, texts):
-    self._titles, self._texts = titles, texts
-    self.num_blocks = len(texts)
-    self.article_rows = np.arange(len(texts), dtype=np.int32)
-
-  def all_titles(self):
-    return self._titles
-
-  def texts(self, ids):
-    return [self._texts[i] for i in ids]
+def _table(titles, texts):
+  """Returns a table of one block per article."""
+  return types.SimpleNamespace(
+    num_blocks=len(texts),
+    article_rows=np.arange(len(texts), dtype=np.int32),
+    all_titles=lambda: titles,
+    texts=lambda ids: [texts[i] for i in ids],
+  )
 
 
 class TitleLinksTest(absltest.TestCase):
   def _find(self, titles, text):
     texts = [text, *[''] * (len(titles) - 1)]
-    origins, targets = link_graph.title_edges(_Table(titles, texts))
+    origins, targets = link_graph.title_edges(_table(titles, texts))
     self.assertEqual(set(origins.tolist()), {0} if len(origins) else set())
     return [titles[i] for i in targets]
 
@@ -203,7 +198,7 @@ class TitleLinksTest(absltest.TestCase):
     rng = np.random.default_rng(0)
     titles = [f'w{i} w{i + 1}' for i in range(60)] + ['w3', 'w5 w6 w7']
     texts = [' '.join(f'w{i}' for i in rng.integers(0, 9, 200)) for _ in titles]
-    table = _Table(titles, texts)
+    table = _table(titles, texts)
     whole = link_graph.title_edges(table)
     with absltest.mock.patch.multiple(link_graph, _BATCH_BLOCKS=7):
       np.testing.assert_array_equal(link_graph.title_edges(table), whole)

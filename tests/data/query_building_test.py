@@ -1,17 +1,20 @@
-"""Tests for realm_tf.data.query_building."""
+"""Tests for realm_tf.data.query_building and query_table."""
 
 import random
-from typing import NamedTuple
+import types
 from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
+from realm_tf.data import null_block
 from realm_tf.data import query_building
+from realm_tf.data import query_table
 from tests import fakes
 from tests import linear_time
 from tests import tiny
@@ -26,32 +29,16 @@ _TEXT = (
 )
 
 
-class _Sentence(NamedTuple):
-  text: str
-  spans: tuple[tuple[int, int], ...]
-  article_id: str = ''
-  title: str = ''
+def _texts(texts=()):
+  """Returns a table with one article, found by any id."""
+  return types.SimpleNamespace(
+    find_article=lambda article_id: np.arange(len(texts)),
+    find_title=lambda title: np.zeros(0, np.int64),
+    texts=lambda ids: [texts[i] for i in ids],
+  )
 
 
-class _Texts:
-  """A table with one article, found by any id."""
-
-  def __init__(self, texts=()):
-    self._texts = texts
-
-  def find_article(self, article_id):
-    del article_id
-    return np.arange(len(self._texts))
-
-  def find_title(self, title):
-    del title
-    return np.zeros(0, np.int64)
-
-  def texts(self, ids):
-    return [self._texts[i] for i in ids]
-
-
-_NO_TEXTS = _Texts()
+_NO_TEXTS = _texts()
 
 
 class QueryBuildingTest(absltest.TestCase):
@@ -62,10 +49,10 @@ class QueryBuildingTest(absltest.TestCase):
       sources.Article('Paris', _TEXT, 'b'),
     ]
 
-  def _queries(self, tagger, table):
+  def _queries(self, tagger, table=_NO_TEXTS, counts=None):
     return list(
       query_building.queries_from_articles(
-        self.articles, _TOKENIZER, tagger, table, counts_lib.Counts()
+        self.articles, _TOKENIZER, tagger, table, counts or counts_lib.Counts()
       )
     )
 
@@ -79,8 +66,7 @@ class QueryBuildingTest(absltest.TestCase):
     return block_table.BlockTable.open(directory)
 
   def test_salient_queries_have_spans_in_wordpieces(self):
-    queries = self._queries(rules_tagger.RulesTagger(), _NO_TEXTS)
-
+    queries = self._queries(rules_tagger.RulesTagger())
     # Dropped: the rain has no span, the heading no full stop, and 'See Paris.'
     # only 3 wordpieces.
     self.assertEqual(
@@ -102,11 +88,7 @@ class QueryBuildingTest(absltest.TestCase):
     spans = [{(0, 3): 'words'}, {(0, 2): 'words', (12, 17): 'terms'}, {}, {}]
     tagger = mock.Mock()
     tagger.tag.side_effect = lambda texts: spans[: len(texts)] + [{}]
-    list(
-      query_building.queries_from_articles(
-        self.articles, _TOKENIZER, tagger, _NO_TEXTS, counts
-      )
-    )
+    self._queries(tagger, counts=counts)
     self.assertEqual(counts.spans, {'words': 2, 'terms': 1})
     self.assertEqual(
       query_building.describe_spans(counts),
@@ -124,14 +106,11 @@ class QueryBuildingTest(absltest.TestCase):
       'Only 34 of 1,463 .* --tagger=rules.terms',
     )
 
-  def test_without_tagger_all_sentences_stay(self):
-    queries = self._queries(None, _NO_TEXTS)
-    self.assertLen(queries, 4)
-    self.assertEqual(queries[0].spans.shape, (0, 2))
-
-  def test_own_block_holds_the_sentence(self):
+  def test_without_tagger_all_stay_and_own_blocks_hold_them(self):
     table = self._table()
     queries = self._queries(None, table)
+    self.assertLen(queries, 4)
+    self.assertEqual(queries[0].spans.shape, (0, 2))
     texts = table.texts([query.own_block for query in queries])
     for query, text in zip(queries, texts):
       self.assertIn(query.text, text)
@@ -166,7 +145,7 @@ class QueryBuildingTest(absltest.TestCase):
       rng.shuffle(sentences)
       for sentence, row in zip(
         sentences,
-        query_building.find_own_blocks(sentences, 'a', '', _Texts(texts)),
+        query_building.find_own_blocks(sentences, 'a', '', _texts(texts)),
         strict=True,
       ):
         if row >= 0:
@@ -178,14 +157,14 @@ class QueryBuildingTest(absltest.TestCase):
     def find(text):
       texts = [text[i : i + 1000] for i in range(0, len(text), 1000)]
       sentences = [text[i : i + 60] + '#' for i in range(0, len(text), 200)]
-      query_building.find_own_blocks(sentences, 'a', '', _Texts(texts))
+      query_building.find_own_blocks(sentences, 'a', '', _texts(texts))
 
     linear_time.check(find, linear_time.TEXTS['sentences'], 1000)
 
   def test_keeps_known_spans_and_drops_parts_of_words(self):
     sentences = [
-      _Sentence('He lives in Paris now.', ((12, 17),)),
-      _Sentence('He lives in Paris now.', ((13, 17), (0, 8))),
+      sources.TaggedSentence('He lives in Paris now.', ((12, 17),)),
+      sources.TaggedSentence('He lives in Paris now.', ((13, 17), (0, 8))),
     ]
     first, second = query_building.queries_from_sentences(
       sentences, _TOKENIZER, _NO_TEXTS
@@ -194,6 +173,82 @@ class QueryBuildingTest(absltest.TestCase):
     # Characters 13 to 17 are 'aris': no wordpiece begins there.
     np.testing.assert_array_equal(second.spans, [[0, 2]])
     self.assertEqual(first.own_block, -1)
+
+
+_ONE = tiny.Corpus('one', [70, 80, 90, *range(100, 110)])
+
+
+def _query(length, *spans, own_block=null_block.ID, text=''):
+  return tiny.query(range(1, length + 1), spans, own_block, text)
+
+
+class QueryTableTest(absltest.TestCase):
+  def _write(self, queries, masking='salient', corpus=_ONE):
+    directory = tiny.write_queries(
+      self.create_tempdir().full_path, queries, masking, corpus
+    )
+    return query_table.QueryTable.open(directory)
+
+  def test_queries_come_back(self):
+    table = self._write(
+      [
+        _query(3, (0, 2), (2, 3), own_block=7, text='Zürich 1969'),
+        _query(2, (1, 2)),
+      ]
+    )
+    self.assertEqual(table.num_queries, 2)
+    self.assertEqual(table.manifest['num_queries'], 2)
+    self.assertEqual(table.manifest['corpus_fingerprint'], 'one')
+    first, second = table.query(0), table.query(1)
+    self.assertEqual(first.ids.tolist(), [1, 2, 3])
+    self.assertEqual(first.spans.tolist(), [[0, 2], [2, 3]])
+    self.assertEqual((first.own_block, first.text), (7, 'Zürich 1969'))
+    self.assertEqual(second.spans.tolist(), [[1, 2]])
+    self.assertEqual(table.own_blocks.tolist(), [7, -1])
+
+  def test_drops_and_counts_long_spans_and_queries_without_a_span(self):
+    # Spans of 11 and 10 wordpieces.
+    with_span, without = _query(20, (0, 11), (5, 15)), _query(20, (0, 11))
+    table = self._write([with_span, without, _query(4)])
+    self.assertEqual(table.num_queries, 1)
+    self.assertEqual(table.query(0).spans.tolist(), [[5, 15]])
+    self.assertEqual(
+      table.manifest['num_dropped'],
+      {'spans_too_long': 2, 'queries_without_span': 2},
+    )
+
+  def test_random_masking_needs_no_span(self):
+    table = self._write([_query(4)], 'random_token')
+    self.assertEqual(table.query(0).spans.shape, (0, 2))
+
+  def test_finds_own_blocks_in_a_corpus_with_other_blocks(self):
+    owns = (2, null_block.ID, 0, 1)
+    table = self._write([_query(3, (0, 1), own_block=own) for own in owns])
+    table.fit_corpus(_ONE)
+    self.assertEqual(table.own_blocks.tolist(), [2, -1, 0, 1])
+    with self.assertLogs(level='WARNING') as logs:
+      # The second block, with hash 80, is missing; 60 and 10 are new.
+      table.fit_corpus(tiny.Corpus('two', [60, 90, 10, 70]))
+    self.assertEqual(table.own_blocks.tolist(), [1, -1, 3, -1])
+    self.assertIn('this corpus lacks 1 of these', logs.output[0])
+
+  def test_a_corpus_of_other_text_is_a_user_error(self):
+    table = self._write([_query(3, (0, 1), own_block=0)])
+    for other in (
+      tiny.Corpus('two', [60, 90]),
+      tiny.Corpus('one', _ONE.hashes, vocabulary_sha256='other'),
+    ):
+      with self.assertRaisesRegex(errors.UserError, 'must be made with the co'):
+        table.fit_corpus(other)
+
+  def test_queries_without_own_blocks_fit_any_corpus(self):
+    table = self._write([_query(3, (0, 1))])
+    table.fit_corpus(tiny.Corpus('two', []))
+    self.assertEqual(table.own_blocks.tolist(), [-1])
+
+  def test_nothing_left_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, "'queries_without_span': 1"):
+      self._write([_query(4)])
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.data.sampling."""
+"""Tests for realm_tf.data.sampling, and that batches follow a share."""
 
 import itertools
 
@@ -9,6 +9,10 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf.data import cloze_sentences
 from realm_tf.data import sampling
+from realm_tf.training import inverse_cloze_run
+from realm_tf.training import pretraining_batches
+from tests import fakes
+from tests import tiny
 
 
 class BucketSamplerTest(absltest.TestCase):
@@ -80,20 +84,24 @@ class SamplerTest(parameterized.TestCase):
     self.assertLen({draw(1, 2), draw(2, 1), draw(1, 3), draw(2, 2)}, 4)
 
 
+def _changed(ids, ordinary, rows=slice(None), **rate):
+  """Returns these of 200 rows, with noise or without some words."""
+  config = config_lib.InverseClozeConfig(**rate)
+  rng = np.random.default_rng(0)
+  return cloze_sentences.change(
+    ids[rows], np.array(ordinary), config, rng, own=rows, size=200
+  )
+
+
 class AddNoiseTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.ordinary = np.arange(5, 1000, dtype=np.int32)
     # 200 rows: [CLS] 2, [MASK] 4, 40 times the ordinary 999, padding.
     row = [2, 4] + [999] * 40 + [0] * 8
     self.ids = np.array([row] * 200, np.int32)
 
-  def _noisy(self, rate, seed=0):
-    rng = np.random.default_rng(seed)
-    config = config_lib.InverseClozeConfig(query_noise_rate=rate)
-    return cloze_sentences.change(
-      self.ids, self.ordinary, config, rng, own=slice(None), size=200
-    )
+  def _noisy(self, rate):
+    return _changed(self.ids, range(5, 1000), query_noise_rate=rate)
 
   def test_replaces_the_share_and_keeps_specials_and_padding(self):
     noisy = self._noisy(0.25)
@@ -105,8 +113,6 @@ class AddNoiseTest(absltest.TestCase):
     self.assertGreaterEqual(noisy[:, 2:42].min(), 5)
     self.assertGreater(len(np.unique(noisy)), 500)  # Many different words.
     self.assertEqual(noisy.dtype, np.int32)
-
-  def test_rate_zero_changes_nothing(self):
     np.testing.assert_array_equal(self._noisy(0.0), self.ids)
 
 
@@ -117,12 +123,7 @@ class DropWordsTest(absltest.TestCase):
     self.ids = np.array([[4, *range(5, 45), *[0] * 9]] * 200, np.int32)
 
   def _drop(self, rate, rows=slice(None)):
-    rng = np.random.default_rng(0)
-    ordinary = np.arange(5, 45)
-    config = config_lib.InverseClozeConfig(query_drop_rate=rate)
-    return cloze_sentences.change(
-      self.ids[rows], ordinary, config, rng, own=rows, size=200
-    )
+    return _changed(self.ids, range(5, 45), rows, query_drop_rate=rate)
 
   def test_drops_the_share_and_keeps_the_order(self):
     dropped = self._drop(0.25)
@@ -154,13 +155,100 @@ class TrimTest(parameterized.TestCase):
     ids = np.array([[1, 2, 3, 0, 0, 0], [4, 0, 0, 0, 0, 0]])
     np.testing.assert_array_equal(sampling.trim(ids, multiple), expected)
 
-  def test_looks_at_every_leading_dimension(self):
+  def test_looks_at_every_leading_dimension_and_keeps_one_column(self):
     ids = np.zeros([2, 3, 9], np.int32)
     ids[1, 2, :5] = 7
     np.testing.assert_array_equal(sampling.trim(ids, 2), ids[..., :6])
-
-  def test_padding_alone_keeps_one_column(self):
     self.assertEqual(sampling.trim(np.zeros([2, 9]), 1).shape, (2, 1))
+
+
+_ORDINARY_IDS = np.arange(5, 12, dtype=np.int32)
+_TEXTS = ('a b . c d .', 'e f . a c .', 'b d . c e .', 'd f . e a .', 'f f')
+_BATCH_SIZE, _NUM_STEPS = 4, 3
+_CONFIG = tiny.config(
+  inverse_cloze={'batch_size': _BATCH_SIZE, 'query_noise_rate': 0.5},
+  pretraining={'batch_size': _BATCH_SIZE, 'masking': 'random_token'},
+)
+
+
+def _steps(batches):
+  return [next(batches) for _ in range(_NUM_STEPS)]
+
+
+def _together(parts):
+  """Joins arrays of different widths."""
+  shape = np.max([part.shape[1:] for part in parts], axis=0, initial=0)
+  rows = [
+    np.pad(row, [(0, n - m) for n, m in zip(shape, row.shape)])
+    for part in parts
+    for row in part
+  ]
+  return np.stack(rows)
+
+
+class ShareTest(parameterized.TestCase):
+  def test_the_rows_of_each_process(self):
+    rows = [sampling.Share(i, 3).rows(6) for i in range(3)]
+    self.assertEqual(rows, [slice(0, 2), slice(2, 4), slice(4, 6)])
+    batch = {'a': np.arange(6), 'b': np.arange(12).reshape([6, 2])}
+    taken = sampling.Share(2, 3).take(batch)
+    self.assertEqual(taken['a'].tolist(), [4, 5])
+    self.assertEqual(taken['b'].tolist(), [[8, 9], [10, 11]])
+    self.assertEqual(sampling.WHOLE.take(batch)['a'].tolist(), [*range(6)])
+
+  def test_trims_unless_shapes_are_fixed(self):
+    ids = np.array([[1, 2, 3, 0, 0, 0], [1, 0, 0, 0, 0, 0]])
+    self.assertEqual(sampling.WHOLE.trim(ids, 2).shape, (2, 4))
+    fixed = sampling.Share(has_fixed_shapes=True)
+    self.assertEqual(fixed.trim(ids, 2).shape, (2, 6))
+
+
+class SharedBatchesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    directory = self.create_tempdir().full_path
+    self.table = tiny.open_corpus(directory)
+    self.queries = tiny.open_queries(
+      directory,
+      [(text, [], i) for i, text in enumerate(_TEXTS)],
+      'random_token',
+    )
+
+  def _inverse_cloze(self, share):
+    return inverse_cloze_run.sentence_batches(
+      self.table, _ORDINARY_IDS, _CONFIG, share=share
+    )
+
+  def _pretraining(self, share):
+    # Different queries find different blocks.
+    search = lambda ids, k: (ids.sum(axis=1)[:, None] + np.arange(k)) % 4
+    return pretraining_batches.batches(
+      self.queries,
+      self.table,
+      fakes.FoundBy(search),
+      tokenizer=tiny.TOKENIZER,
+      experiment=_CONFIG,
+      share=share,
+    )
+
+  @parameterized.parameters('_inverse_cloze', '_pretraining')
+  def test_the_shares_of_two_processes_are_the_whole_batch(self, name):
+    make = getattr(self, name)
+    wholes = _steps(make(sampling.WHOLE))
+    shares = [_steps(make(sampling.Share(i, 2))) for i in range(2)]
+    for whole, *parts in zip(wholes, *shares, strict=True):
+      for field, value in whole.items():
+        self.assertLen(parts[0][field], _BATCH_SIZE // 2)
+        joined = _together([part[field] for part in parts])
+        np.testing.assert_array_equal(joined, value, field)
+
+  @parameterized.parameters('_inverse_cloze', '_pretraining')
+  def test_a_share_starts_at_any_step(self, name):
+    make = getattr(self, name)
+    whole = _steps(make(sampling.Share(1, 2)))
+    later = next(make(sampling.Share(1, 2, first_step=2)))
+    for field, value in whole[2].items():
+      np.testing.assert_array_equal(later[field], value, field)
 
 
 if __name__ == '__main__':

@@ -9,9 +9,10 @@ from realm_tf.corpus import sources
 from realm_tf.data import surveying
 
 
-def _make_tagger(texts):
-  del texts
-  return rules_tagger.RulesTagger()
+def _look(articles, **options):
+  return surveying.look(
+    articles, lambda texts: rules_tagger.RulesTagger(), **options
+  )
 
 
 def _article(number, text, title=''):
@@ -28,13 +29,11 @@ class LookTest(absltest.TestCase):
   def test_counts_articles_words_and_sentences_with_names(self):
     articles = [
       # Six and five words; the name Ada Lund is in the third article, too.
-      _article(
-        0, 'The builder was called Ada Lund. Nobody knows much about it.'
-      ),
+      _article(0, 'The builder was called Ada Lund. Nobody knows much of it.'),
       _article(1, 'Some lamps burn all night here.'),
       _article(2, 'The second tower is by Ada Lund. Its keeper is Jon Brandt.'),
     ]
-    found, names = surveying.look(articles, _make_tagger, ids={'2', '7'})
+    found, names = _look(articles, ids={'2', '7'})
     self.assertEqual(found.num_articles, 3)
     self.assertEqual(found.num_words, 11 + 6 + 12)
     self.assertEqual(found.long_article, 12)
@@ -43,25 +42,23 @@ class LookTest(absltest.TestCase):
     self.assertEqual(names, {'2': '2'})
 
   def test_headings_and_short_sentences_do_not_count(self):
-    found, _ = surveying.look(
-      [_article(0, 'A heading about Ada Lund\nBy Ada Lund.')], _make_tagger
-    )
+    found, _ = _look([_article(0, 'A heading about Ada Lund\nBy Ada Lund.')])
     self.assertEqual(found.num_sentences, 0)
 
   def test_articles_of_one_title_have_one_name(self):
     articles = [_article(i, 'Text.', title='Same') for i in range(9)]
-    found, names = surveying.look(articles, _make_tagger, ids={'3'})
+    found, names = _look(articles, ids={'3'})
     # One name is too few to hold one out.
     self.assertEqual((found.num_articles, found.held_out_share), (9, 0))
     self.assertEqual(names, {'3': 'Same'})
 
   def test_no_article_is_a_mistake(self):
     with self.assertRaisesRegex(errors.UserError, 'Found none'):
-      surveying.look([], _make_tagger)
+      _look([])
 
   def test_a_sample_stands_for_all_articles(self):
     articles = (_article(i, 'one two three') for i in range(4000))
-    found, _ = surveying.look(articles, _make_tagger)
+    found, _ = _look(articles)
     self.assertEqual(found.num_words, 12_000)
 
 

@@ -1,6 +1,5 @@
 """Tests for realm_tf.data.whole_blocks."""
 
-import dataclasses
 import os
 
 from absl.testing import absltest
@@ -8,7 +7,6 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
@@ -25,35 +23,29 @@ _ARTICLES = (
 )
 _BOUND = 12
 _TITLE_TOKENS = 3
-_CONFIG = tiny.config()
+_CONFIG = tiny.config(
+  lengths={
+    'query_tokens': 5,
+    'block_tokens': 10,
+    'joint_tokens': 12,  # Less [CLS], 3 of x and both [SEP]: 6 for the body.
+    'question_tokens': 4,
+    'title_tokens': _TITLE_TOKENS,
+  }
+)
 
 
 def _lengths(**changes):
-  return config_lib.LengthConfig(
-    **{
-      'query_tokens': 5,
-      'block_tokens': 10,
-      'joint_tokens': 12,  # Less [CLS], 3 of x and both [SEP]: 6 for the body.
-      'question_tokens': 4,
-      'title_tokens': _TITLE_TOKENS,
-      **changes,
-    }
-  )
+  return tiny.changed(_CONFIG.lengths, **changes)
 
 
 def _pretraining(**changes):
-  config = dataclasses.replace(_CONFIG, lengths=_lengths(**changes))
+  config = tiny.changed(_CONFIG, lengths=changes)
   return config.lengths, whole_blocks.of_pretraining(config)
 
 
 def _finetuning(joint_tokens, read_titles):
-  config = dataclasses.replace(
-    _CONFIG,
-    lengths=_lengths(),
-    finetuning=dataclasses.replace(
-      _CONFIG.finetuning, joint_tokens=joint_tokens, read_titles=read_titles
-    ),
-  )
+  changes = {'joint_tokens': joint_tokens, 'read_titles': read_titles}
+  config = tiny.changed(_CONFIG, finetuning=changes)
   return config.lengths, whole_blocks.of_finetuning(config)
 
 

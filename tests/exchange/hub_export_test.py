@@ -1,6 +1,5 @@
 """Tests for realm_tf.exchange.hub_modules, in a process without realm_tf."""
 
-import dataclasses
 import os
 import tempfile
 
@@ -70,15 +69,12 @@ class HubExportTest(absltest.TestCase):
     self._assert_equal(self.results['query_projected'], expected)
 
   def test_queries_have_the_learned_temperature(self):
-    config = self.model.config
-    embedder = dataclasses.replace(
-      config.embedder, normalize=True, score_scale=3.0
+    config = tiny.changed(
+      self.model.config, embedder={'normalize': True, 'score_scale': 3.0}
     )
-    model = realm_model.RealmModel(
-      dataclasses.replace(config, embedder=embedder), [realm_model.EMBEDDER]
-    )
+    model = realm_model.RealmModel(config, [realm_model.EMBEDDER])
     model.log_temperature.assign(0.5)
-    opened = dataclasses.replace(self.opened, model=model)
+    opened = tiny.changed(self.opened, model=model)
     module = hub_modules.query_embedder(opened)
     embedded = module.encode(self.packed, False)
     self._assert_equal(embedded, model.embed_queries(self.packed))

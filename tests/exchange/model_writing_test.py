@@ -2,11 +2,10 @@
 
 import json
 import os
+import pathlib
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import numpy as np
-import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.data import block_table
@@ -23,6 +22,7 @@ from tests import tiny
 from tests.exchange import tf1_release
 
 _TEXTS = ['A b. C d.', 'E f.', 'a', '', 'E f.', 'C d e f. A.']  # One twice.
+_NORM = 'LayerNorm.weight', 'LayerNorm.bias'
 _REALM = {
   **tf1_release.CONFIG,
   'model_type': 'realm',
@@ -34,18 +34,17 @@ _REALM = {
 }
 
 
-class ModelWritingTest(parameterized.TestCase):
+class ModelWritingTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.directory = self.create_tempdir().full_path
     self.rng = np.random.default_rng(0)
     self.output_dir = self._path('model')
     self.vocab_file = self._path('vocab.txt')
-    with open(self.vocab_file, 'w') as file:
-      file.writelines(f'{piece}\n' for piece in tiny.TOKENIZER.vocabulary)
-    self.rows = self.rng.normal(size=[len(_TEXTS), tf1_release.WIDTH]).astype(
-      np.float32
-    )
+    pieces = '\n'.join(tiny.TOKENIZER.vocabulary) + '\n'
+    pathlib.Path(self.vocab_file).write_text(pieces)
+    size = len(_TEXTS), tf1_release.WIDTH
+    self.rows = self.rng.normal(size=size).astype(np.float32)
 
   def _path(self, name):
     return os.path.join(self.directory, name)
@@ -74,25 +73,20 @@ class ModelWritingTest(parameterized.TestCase):
     """Writes the tensors of a TF1 model under Hugging Face's names."""
     directory = self._path(architecture)
     os.makedirs(directory)
-    with open(os.path.join(directory, 'config.json'), 'w') as file:
-      json.dump({**_REALM, 'architectures': [architecture]}, file)
+    config = json.dumps({**_REALM, 'architectures': [architecture]})
+    pathlib.Path(directory, 'config.json').write_text(config)
     prefix = 'embedder.' if architecture == 'RealmForOpenQA' else ''
+    sizes = {'dense.weight': [4, 6]}
+    sizes |= dict.fromkeys(['dense.bias', *_NORM], [4])
     values = {
-      f'{prefix}cls.dense.weight': self.rng.normal(size=[4, 6]),
-      f'{prefix}cls.dense.bias': self.rng.normal(size=[4]),
-      f'{prefix}cls.LayerNorm.weight': self.rng.normal(size=[4]),
-      f'{prefix}cls.LayerNorm.bias': self.rng.normal(size=[4]),
+      f'{prefix}cls.{name}': self.rng.normal(size=size).astype(np.float32)
+      for name, size in sizes.items()
     }
     values |= self._bert(prefix + 'realm.')
     if prefix:
       values |= self._bert('reader.realm.')
-    weights.write(
-      [
-        tf.Variable(value, name=name, dtype=tf.float32)
-        for name, value in {**values, **more}.items()
-      ],
-      os.path.join(directory, 'model.safetensors'),
-    )
+    path = os.path.join(directory, 'model.safetensors')
+    weights.write_arrays({**values, **more}, path)
     return directory
 
   def _bert(self, prefix):
@@ -103,17 +97,7 @@ class ModelWritingTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, message):
       model_writing.write(found, self.output_dir, **arguments)
 
-  def test_a_released_model_answers(self):
-    model_writing.write(self._release(), self.output_dir)
-    corpus_dir = os.path.join(self.output_dir, 'corpus')
-    answerer = loading.load_answerer(self.output_dir, corpus_dir)
-    (answer,) = answerer.answer(['c d?'])
-    self.assertIsNotNone(answerer.reader)
-    for item in answer.evidence:
-      self.assertEqual(item.text, _TEXTS[item.block_id])
-      self.assertEqual(item.text[item.start : item.end], item.answer)
-
-  def test_ids_of_blocks_are_rows_of_the_index(self):
+  def test_a_released_model_answers_and_its_index_has_rows_of_blocks(self):
     titles = ['A', 'A', 'b', 'c', 'c', 'A']
     tf1_release.write_blocks(self._path('titles.tfr'), titles)
     model_writing.write(self._release(), self.output_dir)
@@ -126,6 +110,12 @@ class ModelWritingTest(parameterized.TestCase):
       table.manifest['corpus_fingerprint'],
     )
     np.testing.assert_array_equal(np.asarray(index.embeddings), self.rows)
+    answerer = loading.load_answerer(self.output_dir, table.corpus_dir)
+    (answer,) = answerer.answer(['c d?'])
+    self.assertIsNotNone(answerer.reader)
+    for item in answer.evidence:
+      self.assertEqual(item.text, _TEXTS[item.block_id])
+      self.assertEqual(item.text[item.start : item.end], item.answer)
 
   def test_a_complete_hugging_face_model_answers(self):
     directory = self._hugging_face(block_emb=self.rows)
@@ -142,12 +132,8 @@ class ModelWritingTest(parameterized.TestCase):
     self.assertEqual(loaded.table.texts(range(6)), _TEXTS)
 
   def test_a_separate_embedder_of_blocks_is_used(self):
-    both = ','.join(
-      [
-        self._hugging_face(block_emb=self.rows),
-        self._hugging_face('RealmEmbedder'),
-      ]
-    )
+    qa = self._hugging_face(block_emb=self.rows)
+    both = f'{qa},{self._hugging_face("RealmEmbedder")}'
     found = hugging_face.load(both, self._given())
     self.assertEmpty(found.notes)
     self.assertFalse(found.model.embedder.shared_towers)
@@ -194,34 +180,21 @@ class ModelWritingTest(parameterized.TestCase):
 
   def test_pickled_weights_are_refused(self):
     directory = self._hugging_face()
-    os.rename(
-      directory + '/model.safetensors', directory + '/pytorch_model.bin'
-    )
+    model = pathlib.Path(directory, 'model.safetensors')
+    model.rename(model.with_name('pytorch_model.bin'))
     with self.assertRaisesRegex(errors.UserError, 'save_pretrained'):
       hugging_face.load(directory)
 
   def test_weights_in_several_files_are_read(self):
     directory = self._hugging_face(block_emb=self.rows)
     whole = hugging_face.load(directory)
-    os.rename(
-      directory + '/model.safetensors', directory + '/model-00001.safetensors'
-    )
-    names = whole.report.used
-    with open(directory + '/model.safetensors.index.json', 'w') as file:
-      json.dump(
-        {'weight_map': dict.fromkeys(names, 'model-00001.safetensors')}, file
-      )
+    model = pathlib.Path(directory, 'model.safetensors')
+    part = model.rename(model.with_name('model-00001.safetensors')).name
+    index = {'weight_map': dict.fromkeys(whole.report.used, part)}
+    model.with_suffix('.safetensors.index.json').write_text(json.dumps(index))
     parts = hugging_face.load(directory)
     self.assertEqual(whole.report, parts.report)
     np.testing.assert_array_equal(parts.embeddings[0:6], self.rows)
-
-  @parameterized.parameters(4, 40, 4000)
-  def test_refuses_cut_off_weights(self, size):
-    directory = self._hugging_face(block_emb=self.rows)
-    with open(directory + '/model.safetensors', 'r+b') as file:
-      file.truncate(size)
-    with self.assertRaisesRegex(errors.UserError, 'a whole safetensors file'):
-      hugging_face.load(directory)
 
 
 if __name__ == '__main__':

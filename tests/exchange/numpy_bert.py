@@ -4,6 +4,19 @@ import math
 
 import numpy as np
 
+# Hugging Face's config of a small model.
+CONFIG = {
+  'architectures': ['BertModel'],
+  'model_type': 'bert',
+  'hidden_act': 'gelu',
+  'hidden_size': 6,
+  'num_hidden_layers': 2,
+  'num_attention_heads': 2,
+  'intermediate_size': 10,
+  'vocab_size': 11,
+  'max_position_embeddings': 7,
+  'layer_norm_eps': 1e-12,
+}
 _erf = np.vectorize(math.erf)
 
 

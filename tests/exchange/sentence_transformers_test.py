@@ -122,19 +122,12 @@ class SentenceTransformersTest(parameterized.TestCase):
       self._config()
 
   def test_modules_json_decides_not_the_directories(self):
-    self._write(
-      'modules.json',
-      [
-        {'path': '', 'type': _NEW['Transformer']},
-        {'path': 'pool', 'type': _NEW['Pooling']},
-      ],
-    )
+    kinds = _NEW['Transformer'], _NEW['Pooling']
+    self._modules(*kinds, **{_NEW['Pooling']: 'pool'})
     self._write('pool/config.json', {'pooling_mode': 'max'})
     embedder = self._embedder()
-    self.assertEqual(
-      (embedder.head, embedder.normalize, embedder.score_scale),
-      ('max', False, 1.0),
-    )
+    self.assertEqual((embedder.head, embedder.normalize), ('max', False))
+    self.assertEqual(embedder.score_scale, 1.0)
 
   @parameterized.parameters(
     (['Transformer'], "'Transformer'"),
@@ -217,9 +210,8 @@ class SentenceTransformersTest(parameterized.TestCase):
     self._modules('Transformer', 'Pooling')
     self._write(_SETTINGS, {'similarity_fn_name': name})
     embedder = self._embedder()
-    self.assertEqual(
-      (embedder.normalize, embedder.score_scale), (normalize, scale)
-    )
+    self.assertEqual(embedder.normalize, normalize)
+    self.assertEqual(embedder.score_scale, scale)
 
   @parameterized.parameters(
     (None, None, 40),
@@ -247,10 +239,8 @@ class SentenceTransformersTest(parameterized.TestCase):
     )
     self._write(_ENCODER, {'max_seq_length': 256})
     lengths = self._config().lengths
-    self.assertEqual(
-      (lengths.query_tokens, lengths.block_tokens, lengths.joint_tokens),
-      (128, 256, 384),
-    )
+    self.assertEqual((lengths.query_tokens, lengths.block_tokens), (128, 256))
+    self.assertEqual(lengths.joint_tokens, 384)
 
 
 if __name__ == '__main__':

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -21,14 +22,8 @@ _PIECES = [*vocabulary.SPECIALS, *'abcdefghijklmnopqrstuvwxyz', '.', '?']
 _PIECES += [f'##{letter}' for letter in 'abcdefghijklmnopqrstuvwxyz']
 _PIECES += [str(digit) for digit in range(10)]
 _PIECES += [f'##{digit}' for digit in range(10)]
-_BERT = {
+_BERT = numpy_bert.CONFIG | {
   'architectures': ['BertForQuestionAnswering'],
-  'model_type': 'bert',
-  'hidden_act': 'gelu',
-  'hidden_size': 6,
-  'num_hidden_layers': 2,
-  'num_attention_heads': 2,
-  'intermediate_size': 10,
   'vocab_size': len(_PIECES),
   'max_position_embeddings': 200,
 }
@@ -76,9 +71,7 @@ class SpanHeadsTest(parameterized.TestCase):
     rng = np.random.default_rng(0)
     arrays = numpy_bert.random_weights(_BERT, rng)
     self.encoder = {
-      name: array
-      for name, array in arrays.items()
-      if not name.startswith('pooler')
+      n: array for n, array in arrays.items() if not n.startswith('pooler')
     }
     self.head = {
       'qa_outputs.weight': rng.normal(size=[2, 6]).astype(np.float32),
@@ -86,26 +79,17 @@ class SpanHeadsTest(parameterized.TestCase):
     }
 
   def _write(self, config, encoder, **head):
-    with open(os.path.join(self.directory, 'config.json'), 'w') as file:
-      json.dump(config, file)
-    with open(os.path.join(self.directory, 'vocab.txt'), 'w') as file:
-      file.writelines(f'{piece}\n' for piece in _PIECES)
-    path = os.path.join(self.directory, 'model.safetensors')
-    weights.write_arrays({**encoder, **self.head, **head}, path)
+    folder = pathlib.Path(self.directory)
+    (folder / 'config.json').write_text(json.dumps(config))
+    (folder / 'vocab.txt').write_text('\n'.join(_PIECES))
+    arrays = {**encoder, **self.head, **head}
+    weights.write_arrays(arrays, str(folder / 'model.safetensors'))
 
   def _logits(self, encoder, ids, types):
     """Returns start and end logits of one pair, [L, 2], by NumPy."""
-    states, _ = numpy_bert.forward(
-      {
-        **encoder,
-        'pooler.dense.weight': np.zeros([6, 6]),
-        'pooler.dense.bias': np.zeros(6),
-      },
-      _BERT,
-      ids,
-      np.ones_like(ids),
-      types,
-    )
+    pooler = {'weight': np.zeros([6, 6]), 'bias': np.zeros(6)}
+    arrays = encoder | {f'pooler.dense.{n}': a for n, a in pooler.items()}
+    states, _ = numpy_bert.forward(arrays, _BERT, ids, np.ones_like(ids), types)
     head = self.head
     return (states @ head['qa_outputs.weight'].T + head['qa_outputs.bias'])[0]
 
@@ -161,13 +145,12 @@ class SpanHeadsTest(parameterized.TestCase):
     self._check_scores(self.encoder, types=0)
 
   def test_a_head_that_finds_no_answer_elsewhere_has_a_null(self):
-    start = self.encoder.copy()
     # A bias alone decides where states are equal: all norms give 0.
-    for name in start:
-      if 'LayerNorm' in name:
-        start[name] = np.zeros_like(start[name])
-    start['embeddings.LayerNorm.bias'] = np.zeros(6, np.float32)
-    self._write(_BERT, start)
+    equal = {
+      n: array * np.float32('LayerNorm' not in n)
+      for n, array in self.encoder.items()
+    }
+    self._write(_BERT, equal)
     found = hugging_face.load(self.directory)
     # All scores are equal: the null is not above the best span.
     self.assertEqual(found.model.span_head, 'linear')
@@ -176,9 +159,7 @@ class SpanHeadsTest(parameterized.TestCase):
 
   def test_a_null_above_all_spans_is_a_null(self):
     # [CLS] alone has a positive first state, and the head reads that state.
-    encoder = {
-      name: np.zeros_like(array) for name, array in self.encoder.items()
-    }
+    encoder = {n: np.zeros_like(array) for n, array in self.encoder.items()}
     for name in encoder:
       if name.endswith('LayerNorm.weight'):
         encoder[name] += 1
@@ -192,24 +173,23 @@ class SpanHeadsTest(parameterized.TestCase):
     self.assertTrue(found.finetuning.null_spans)
     self.assertIn('no answer in 56 of 56', found.notes[0])
 
-  def test_three_labels_are_a_mistake(self):
-    wrong = np.zeros([3, 6], np.float32)
-    self._write(_BERT, self.encoder, **{'qa_outputs.weight': wrong})
-    with self.assertRaisesRegex(errors.UserError, 'Found 3 labels'):
-      hugging_face.load(self.directory)
-
-  @parameterized.parameters('roberta', 'mobilebert', 'deberta-v2', 'dpr')
-  def test_another_network_names_an_alternative(self, kind):
-    self._write({**_BERT, 'model_type': kind}, self.encoder)
-    with self.assertRaisesRegex(
-      errors.UserError, f'Found a {kind} .*deepset/minilm-uncased-squad2'
+  def test_other_networks_and_heads_are_mistakes(self):
+    labels = {'qa_outputs.weight': np.zeros([3, 6], np.float32)}
+    for config, head, message in (
+      (_BERT, labels, 'Found 3 labels'),
+      (_ELECTRA | {'embedding_size': 3}, {}, 'embedding_size 3'),
+      *(
+        (
+          _BERT | {'model_type': kind},
+          {},
+          f'Found a {kind} .*deepset/minilm-uncased-squad2',
+        )
+        for kind in ('roberta', 'mobilebert', 'deberta-v2', 'dpr')
+      ),
     ):
-      hugging_face.load(self.directory)
-
-  def test_a_small_electra_is_a_mistake(self):
-    self._write({**_ELECTRA, 'embedding_size': 3}, self.encoder)
-    with self.assertRaisesRegex(errors.UserError, 'embedding_size 3'):
-      hugging_face.load(self.directory)
+      self._write(config, self.encoder, **head)
+      with self.assertRaisesRegex(errors.UserError, message):
+        hugging_face.load(self.directory)
 
   def test_without_a_vocabulary_no_kind_is_told(self):
     self._write(_BERT, self.encoder)

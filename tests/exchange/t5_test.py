@@ -1,6 +1,5 @@
 """Tests for realm_tf.exchange.t5."""
 
-import dataclasses
 import json
 import os
 
@@ -114,8 +113,7 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
       self.assertAllEqual(loaded[name], value, name)
 
   def test_missing_and_extra_weights_are_mistakes(self):
-    extra = {'lm_head.bias': np.zeros(7, np.float32)}
-    self.arrays |= extra
+    self.arrays['lm_head.bias'] = np.zeros(7, np.float32)
     with self.assertRaisesRegex(errors.UserError, 'lm_head.bias'):
       self._load()
     self.arrays.pop('lm_head.bias')
@@ -141,15 +139,13 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     imported = self._import()
     corpus_dir = tiny.write_corpus(self.directory)
     asked = [questions_lib.Question('a b', ('c',))]
-    config = tiny.config()
     job = config_lib.ClosedBookConfig(
       optimizer=config_lib.OptimizerConfig(3e-2, 80, warmup_steps=2),
       batch_size=1,
       input_tokens=4,
       answer_tokens=3,
     )
-    config = dataclasses.replace(config, closed_book=job)
-    inputs = job_lib.open_inputs(config, corpus_dir)
+    inputs = job_lib.open_inputs(tiny.config(closed_book=job), corpus_dir)
     run_dir = os.path.join(self.directory, 'run')
     closed_book_trainer.run(
       inputs, asked, job_lib.Job(run_dir, job_lib.InitFrom(imported))

@@ -8,11 +8,7 @@ import tensorflow as tf
 from tests.exchange import numpy_bert
 
 HIDDEN, WIDTH, SPAN, VOCAB, NUM_HEADS = 6, 4, 3, 12, 2
-CONFIG = {
-  'hidden_size': HIDDEN,
-  'num_hidden_layers': 2,
-  'num_attention_heads': NUM_HEADS,
-  'intermediate_size': 10,
+CONFIG = numpy_bert.CONFIG | {
   'vocab_size': VOCAB,
   'max_position_embeddings': 32,
   'hidden_act': 'gelu_new',

@@ -1,5 +1,6 @@
 """A corpus of random blocks of different lengths, and a model to embed it."""
 
+import functools
 import os
 
 import numpy as np
@@ -8,10 +9,14 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.data import block_table
+from realm_tf.index import embedding
 from realm_tf.index import embedding_shards
+from realm_tf.index import model_files
 from realm_tf.index import searchers
 from realm_tf.index import storage
 from realm_tf.model import realm_model
+from realm_tf.model import weights
+from realm_tf.run import layout
 from realm_tf.run import versions
 from tests import fakes
 from tests import tiny
@@ -47,6 +52,10 @@ def model(seed: int = 0) -> realm_model.RealmModel:
   return realm_model.RealmModel(CONFIG.model, [realm_model.EMBEDDER])
 
 
+# The model of `complete`, which no test changes.
+indexed_model = functools.cache(model)
+
+
 def blocks(body_lengths) -> list[blocks_lib.Block]:
   """Returns random blocks of these lengths; titles have 1 to 5 wordpieces."""
   rng = np.random.default_rng(0)
@@ -78,6 +87,32 @@ def open_corpus(directory: str, body_lengths) -> block_table.BlockTable:
   return block_table.BlockTable.open(write_corpus(directory, body_lengths))
 
 
+def make_run(directory: str, corpus_dir: str) -> str:
+  """Writes config and vocabulary below `directory`; returns the run's path."""
+  run_dir = os.path.join(directory, 'run')
+  model_files.create(run_dir, CONFIG, layout.vocab_file(corpus_dir))
+  return run_dir
+
+
+def publish_params(
+  run_dir: str, step: int, embedder: realm_model.RealmModel
+) -> versions.Version:
+  """Publishes a model's parameters, as a trainer does."""
+  write = lambda path: weights.write(
+    embedder.variables, layout.params_file(path)
+  )
+  return versions.publish(layout.params_root(run_dir), step, write, {})
+
+
+def embed_all(
+  table: block_table.BlockTable, embedder: realm_model.RealmModel
+) -> np.ndarray:
+  """Returns the embeddings of all blocks."""
+  embed = embedding.compile_blocks(embedder, SPECIAL_IDS)
+  ids = np.arange(table.num_blocks)
+  return embedding.embed_blocks(embed, table, ids, CONFIG.lengths)
+
+
 def complete(
   root: str,
   step: int,
@@ -89,8 +124,9 @@ def complete(
 ) -> tuple[versions.Version, searchers.Built]:
   """Completes an index version of up to three shards, as one worker does."""
   version = versions.Version(step, versions.version_path(root, step))
-  plan = storage.make_plan(CONFIG, model(), FINGERPRINT, len(embeddings))
-  storage.begin(version.path, plan, model())
+  embedder = indexed_model()
+  plan = storage.make_plan(CONFIG, embedder, FINGERPRINT, len(embeddings))
+  storage.begin(version.path, plan, embedder)
   shards_of = [
     embedding_shards.write(
       version.path, f'embeddings-{i}-{name}.npy', rows, plan.storage_dtype

@@ -44,7 +44,7 @@ class StorageTest(parameterized.TestCase):
     index = storage.load(version.path, small.FINGERPRINT)
     self.assertEqual((index.step, index.path), (500, version.path))
     self.assertEqual(index.manifest['searcher']['kind'], config.searcher)
-    plan = storage.make_plan(small.CONFIG, small.model(), small.FINGERPRINT, 40)
+    plan = _plan(small.indexed_model(), 40, small.FINGERPRINT)
     expected = {**plan._asdict(), 'embedding_size': 4}
     self.assertLessEqual(expected.items(), index.manifest.items())
     np.testing.assert_array_equal(index.embeddings, _EMBEDDINGS)
@@ -72,9 +72,8 @@ class StorageTest(parameterized.TestCase):
     versions.is_complete = lambda path: False
     self._complete(name='y')
     versions.is_complete = is_complete
-    index = storage.load(
-      versions.version_path(self.root, 500), small.FINGERPRINT
-    )
+    path = versions.version_path(self.root, 500)
+    index = storage.load(path, small.FINGERPRINT)
     self.assertEqual(index.manifest['assets'], 'assets-y')
     np.testing.assert_array_equal(index.embeddings, _EMBEDDINGS)
 
@@ -87,24 +86,14 @@ class StorageTest(parameterized.TestCase):
 
   def test_a_flipped_byte_in_any_file_is_refused_by_name(self):
     version = self._complete(_SCANN)
-    names = [
-      os.path.join(folder, name)
-      for folder, _, names in os.walk(version.path)
-      for name in names
-      # The plan is not part of a complete version.
-      if name != 'plan.json'
-    ]
-    self.assertContainsSubset(
-      {
-        layout.params_file(version.path),
-        os.path.join(version.path, 'embeddings-1-x.npy'),
-        os.path.join(version.path, 'assets-x', 'hashes.npy'),
-        os.path.join(version.path, manifests.NAME),
-      },
-      names,
-    )
-    for name in names:
-      path = pathlib.Path(name)
+    root = pathlib.Path(version.path)
+    # The plan is not part of a complete version.
+    paths = {path for path in root.rglob('*') if path.is_file()}
+    paths.remove(root / 'plan.json')
+    for name in ('embeddings-1-x.npy', 'assets-x/hashes.npy', manifests.NAME):
+      self.assertIn(root / name, paths)
+    self.assertIn(pathlib.Path(layout.params_file(version.path)), paths)
+    for path in paths:
       data = path.read_bytes()
       flipped = bytearray(data)
       flipped[len(data) // 2] ^= 1
@@ -118,32 +107,28 @@ class StorageTest(parameterized.TestCase):
 class PlanTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = os.path.join(self.create_tempdir().full_path, 'index')
-    self.model = small.model()
-
-  def _path(self, step):
-    return versions.version_path(self.root, step)
+    self.path = os.path.join(self.create_tempdir().full_path, '000000500')
+    self.model = small.indexed_model()
 
   def test_round_trip(self):
-    self.assertIsNone(storage.read_plan(self._path(500)))
+    self.assertIsNone(storage.read_plan(self.path))
     plan = _plan(self.model)
-    storage.begin(self._path(500), plan, self.model)
-    self.assertEqual(storage.read_plan(self._path(500)), plan)
-    params = pathlib.Path(layout.params_file(self._path(500)))
+    storage.begin(self.path, plan, self.model)
+    self.assertEqual(storage.read_plan(self.path), plan)
+    params = pathlib.Path(layout.params_file(self.path))
     params.write_bytes(b'old')
-    storage.begin(self._path(500), plan, self.model)
+    storage.begin(self.path, plan, self.model)
     self.assertEqual(params.read_bytes(), b'old')  # It has begun already.
-    self.assertFalse(versions.is_complete(self._path(500)))
+    self.assertFalse(versions.is_complete(self.path))
 
   def test_a_begun_version_holds_the_embedders(self):
-    storage.begin(self._path(500), _plan(self.model), self.model)
-    self.assertCountEqual(
-      os.listdir(self._path(500)), ['params.safetensors', 'plan.json']
-    )
+    storage.begin(self.path, _plan(self.model), self.model)
+    names = ['params.safetensors', 'plan.json']
+    self.assertCountEqual(os.listdir(self.path), names)
     other = small.model(seed=1)
     expected = weights.fingerprint(self.model.variables)
     self.assertNotEqual(weights.fingerprint(other.variables), expected)
-    arrays = weights.read(layout.params_file(self._path(500)))
+    arrays = weights.read(layout.params_file(self.path))
     realm_model.require_parts(other.load(arrays), 'the file')
     self.assertEqual(weights.fingerprint(other.variables), expected)
 
@@ -152,9 +137,9 @@ class PlanTest(parameterized.TestCase):
     names = {_plan(model).name for model in (self.model, other)}
     names.add(_plan(self.model, num_blocks=11).name)
     self.assertLen(names, 3)
-    storage.begin(self._path(500), _plan(self.model), self.model)
-    storage.begin(self._path(500), _plan(other), other)
-    self.assertEqual(storage.read_plan(self._path(500)), _plan(other))
+    storage.begin(self.path, _plan(self.model), self.model)
+    storage.begin(self.path, _plan(other), other)
+    self.assertEqual(storage.read_plan(self.path), _plan(other))
 
   @parameterized.parameters((1, [4]), (10, [4, 4, 2]), (12, [4, 4, 4]))
   def test_shards_share_the_blocks(self, num_blocks, lengths):
@@ -166,20 +151,21 @@ class PlanTest(parameterized.TestCase):
 
   @parameterized.parameters('', '{"num_blocks": 3}', '[]')
   def test_an_unreadable_plan_is_none(self, text):
-    storage.begin(self._path(500), _plan(self.model), self.model)
-    pathlib.Path(self._path(500), 'plan.json').write_text(text)
-    self.assertIsNone(storage.read_plan(self._path(500)))
+    storage.begin(self.path, _plan(self.model), self.model)
+    pathlib.Path(self.path, 'plan.json').write_text(text)
+    self.assertIsNone(storage.read_plan(self.path))
 
   def test_shared_and_separate_towers_have_equal_fingerprints(self):
-    before = storage.embedder_fingerprint(self.model)
-    query, block = self.model.query_embedder, self.model.block_embedder
-    self.model.block_embedder = query
-    names = [v.name for v in storage.embedder_variables(self.model)]
+    model = small.model()
+    before = storage.embedder_fingerprint(model)
+    query, block = model.query_embedder, model.block_embedder
+    model.block_embedder = query
+    names = [v.name for v in storage.embedder_variables(model)]
     self.assertCountEqual(names, {v.name for v in query.variables})
-    self.assertNotEqual(storage.embedder_fingerprint(self.model), before)
+    self.assertNotEqual(storage.embedder_fingerprint(model), before)
     for variable, value in zip(query.variables, block.variables, strict=True):
       variable.assign(value)
-    self.assertEqual(storage.embedder_fingerprint(self.model), before)
+    self.assertEqual(storage.embedder_fingerprint(model), before)
 
 
 if __name__ == '__main__':

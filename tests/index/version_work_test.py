@@ -71,13 +71,6 @@ class VersionWorkTest(parameterized.TestCase):
       )
     return work.run(embed_rows, complete or seal)
 
-  def _crash_at(self, block):
-    def crash(first):
-      if first == block:
-        raise _Crash
-
-    return crash
-
   def _assert_whole(self):
     embeddings = embedding_shards.Embeddings(
       self.version.path, self.shards, 'float32'
@@ -97,8 +90,12 @@ class VersionWorkTest(parameterized.TestCase):
 
   @parameterized.parameters(*range(3))
   def test_after_an_error_only_unfinished_shards_are_embedded(self, at):
+    def crash(first):
+      if first == 4 * at:
+        raise _Crash
+
     with self.assertRaises(_Crash):
-      self._run(before=self._crash_at(4 * at))
+      self._run(before=crash)
     self._run()
     self.assertEqual(self.embedded, [('x', 4 * i) for i in range(3)])
     self._assert_whole()

@@ -20,17 +20,11 @@ _VOCABULARY = [
   *('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', *_WORDS),
   *(word.lower() for pair in _CITIES.items() for word in pair),
 ]
-_BERT = {
-  'architectures': ['BertModel'],
-  'model_type': 'bert',
-  'hidden_act': 'gelu',
+_BERT = numpy_bert.CONFIG | {
   'hidden_size': 16,
-  'num_hidden_layers': 2,
-  'num_attention_heads': 2,
   'intermediate_size': 16,
   'vocab_size': len(_VOCABULARY),
   'max_position_embeddings': 200,
-  'layer_norm_eps': 1e-12,
 }
 
 

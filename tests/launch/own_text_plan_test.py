@@ -35,14 +35,9 @@ class OwnTextPlanTest(parameterized.TestCase):
   )
   def test_blocks_fit_the_articles(self, text, length, number, refresh):
     plan = _plan(text, is_imported=False)
-    self.assertEqual(
-      (
-        plan.config.lengths.block_tokens,
-        plan.num_blocks,
-        plan.config.pretraining.refresh_every_steps,
-      ),
-      (length, number, refresh),
-    )
+    self.assertEqual(plan.config.lengths.block_tokens, length)
+    self.assertEqual(plan.num_blocks, number)
+    self.assertEqual(plan.config.pretraining.refresh_every_steps, refresh)
 
   def test_steps_follow_from_the_text_and_the_questions(self):
     # 2 * 9000 / 8; 3 * 3200 / 32, 3 * 3200 / 8 and 3200 / 16.
@@ -58,11 +53,12 @@ class OwnTextPlanTest(parameterized.TestCase):
     self.assertIn('9 questions to train on, which are too few', plan.notes[0])
 
   def test_random_weights_grow_with_the_text(self):
-    sizes = [
-      _plan(text, is_imported=False).config.model.reader_bert.hidden_size
-      for text in (_SMALL, _LARGE)
-    ]
-    self.assertLess(*sizes)
+    small, large = (
+      _plan(text, is_imported=False).config.model for text in (_SMALL, _LARGE)
+    )
+    self.assertLess(
+      small.reader_bert.hidden_size, large.reader_bert.hidden_size
+    )
 
   def test_a_small_text_measures_no_sentence_and_says_so(self):
     # 0.13 * 60 = 8 sentences.
@@ -83,11 +79,8 @@ class OwnTextPlanTest(parameterized.TestCase):
     # = 3.328 s for a step; 960 s of two cores, and 60 s of one.
     slow = _MIDDLE | {'train_secs': 1e-3}
     self.assertEqual(_plan(slow).steps['span_reader'], 288)
-    few = _plan(slow, minutes=1).steps['span_reader']
-    self.assertEqual(few, 18)
-
-  def test_a_given_reader_learns_nothing_from_text(self):
-    self.assertEqual(_plan(_MIDDLE, minutes=0).steps, {})
+    self.assertEqual(_plan(slow, minutes=1).steps['span_reader'], 18)
+    self.assertEqual(_plan(_MIDDLE, minutes=0).steps, {})  # A given reader.
 
   @parameterized.parameters(True, False)
   def test_without_a_measure_only_the_readers_train(self, is_imported):
@@ -98,14 +91,10 @@ class OwnTextPlanTest(parameterized.TestCase):
     self.assertEqual({*steps}, {'span_reader'})
 
   def test_time_follows_from_the_speed_and_the_changed_config(self):
-    overrides = [
-      'pretraining.optimizer.num_steps=40',
-      'pretraining.batch_size=8',
-    ]
+    keys = 'optimizer.num_steps=40', 'batch_size=8'
+    overrides = [f'pretraining.{key}' for key in keys]
     slow, fast = (
-      _plan(
-        _MIDDLE | {'train_secs': secs}, is_imported=False, overrides=overrides
-      ).seconds
+      _plan(_MIDDLE | {'train_secs': secs}, 0, False, overrides).seconds
       for secs in (2e-3, 1e-3)
     )
     # A block of 100 wordpieces, 80 % filled; an example of REALM is 35 blocks.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -30,8 +31,7 @@ class OwnTextTest(parameterized.TestCase):
   def _page(self, recipe):
     """Returns realm.json, as its stage writes it."""
     runner.write_parts(**recipe.stages['realm.json'].flags)
-    with open(os.path.join(recipe.run_dir, 'realm.json')) as file:
-      return json.load(file)
+    return json.loads(pathlib.Path(recipe.run_dir, 'realm.json').read_text())
 
   def test_without_questions_a_page_has_a_reader_of_sentences(self):
     recipe = self._recipe(surveys.MIDDLE)
@@ -56,8 +56,8 @@ class OwnTextTest(parameterized.TestCase):
     self.assertIn('Answers come from a reader that learned from your', text)
     self.assertIn(f'python -m bin.serve --model_dir={recipe.run_dir}', text)
 
-  def test_the_articles_that_measure_never_train(self):
-    stages = self._recipe(surveys.MIDDLE).stages
+    # The articles that measure never train.
+    stages = recipe.stages
     trained = {
       stage.config.held_out.share
       for name, stage in stages.items()
@@ -127,10 +127,8 @@ class OwnTextTest(parameterized.TestCase):
     vocab_file = recipe.stages['corpus'].flags['vocab_file']
     self.assertEqual(vocab_file, f'{path}/vocab.txt')
     page = self._page(recipe)
-    self.assertEqual(
-      os.path.join(recipe.run_dir, page['model_dir']),
-      os.path.join(recipe.run_dir, os.path.relpath(path, recipe.run_dir)),
-    )
+    relative = os.path.relpath(path, recipe.run_dir)
+    self.assertEqual(os.path.normpath(page['model_dir']), relative)
     self.assertEqual(
       (page['retriever'], page['num_read'], page['best_effort']),
       ('bm25', 5, False),
@@ -153,15 +151,9 @@ class OwnTextTest(parameterized.TestCase):
   def test_questions_for_a_reader_alone_are_a_mistake(self):
     reader = self.create_tempdir()
     reader.mkdir('params')
+    flags = {'reader': reader.full_path, 'questions': '/questions.jsonl'}
     with self.assertRaisesRegex(errors.UserError, 'must have an --encoder'):
-      self._recipe(
-        surveys.MIDDLE, reader=reader.full_path, questions='/questions.jsonl'
-      )
-
-  def test_a_wrong_encoder_is_a_mistake(self):
-    for wrong in ('hf:/nowhere', 'hf:./no/where', 'tf1:/tmp', '/nowhere'):
-      with self.assertRaisesRegex(errors.UserError, '--encoder must be'):
-        self._recipe(surveys.SMALL, encoder=wrong)
+      self._recipe(surveys.MIDDLE, **flags)
 
   def test_a_name_of_the_hub_is_imported_by_its_name(self):
     recipe = self._recipe(
@@ -170,7 +162,10 @@ class OwnTextTest(parameterized.TestCase):
     source = recipe.stages['given_reader'].flags['source']
     self.assertEqual(source, 'hf:someone/reader')
 
-  def test_a_damaged_result_of_a_recipe_is_one_line(self):
+  def test_a_wrong_encoder_or_result_of_a_recipe_is_one_line(self):
+    for wrong in ('hf:/nowhere', 'hf:./no/where', 'tf1:/tmp', '/nowhere'):
+      with self.assertRaisesRegex(errors.UserError, '--encoder must be'):
+        self._recipe(surveys.SMALL, encoder=wrong)
     for damaged in ('{', '[]', '{}', '{"model_dir": 3}'):
       folder = self.create_tempdir()
       folder.create_file('realm.json', damaged)
@@ -211,15 +206,11 @@ class ChooseTest(parameterized.TestCase):
         f'{place}/{file}.jsonl', '\n'.join(map(json.dumps, lines))
       )
     folders = dict.fromkeys(_PLACES[name].split('/')[0] for name in hits)
-    path = os.path.join(root.full_path, 'choice.json')
-    own_text_stages.choose(
-      list(models),
-      [os.path.join(root.full_path, folder) for folder in folders],
-      [],
-      path,
-    )
-    with open(path) as file:
-      return json.load(file)
+    folder = pathlib.Path(root.full_path)
+    path = folder / 'choice.json'
+    paths = [str(folder / each) for each in folders]
+    own_text_stages.choose(list(models), paths, [], str(path))
+    return json.loads(path.read_text())
 
   @parameterized.parameters(
     # Hits of BM25, encoder, encoder + BM25, text, text + BM25.
@@ -253,17 +244,14 @@ class ChooseTest(parameterized.TestCase):
     self.assertIn(f'80.0 (76.0 to 84.0), exact answers {qa}', choice['text'])
 
   @parameterized.parameters(
-    (['encoder', 'text'], ('encoder', 0.7, 'model', False)),
-    (['text'], ('text', 0.0, 'bm25', False)),
-    (['text', 'qa'], ('qa', 0.0, 'bm25', True)),
+    (['encoder', 'text'], ('encoder', 'model', 0.7, False)),
+    (['text'], ('text', 'bm25', 0.0, False)),
+    (['text', 'qa'], ('qa', 'bm25', 0.0, True)),
   )
   def test_without_a_measure_the_start_is_kept(self, models, expected):
     choice = self._choose({'bm25': 0}, models)
-    text = choice.pop('text')
-    self.assertEqual(tuple(choice.values()), (
-      expected[0], expected[2], expected[1], expected[3]
-    ))  # fmt: skip
-    self.assertIn('nothing is held out', text)
+    self.assertIn('nothing is held out', choice.pop('text'))
+    self.assertEqual(tuple(choice.values()), expected)
 
   def test_the_text_has_two_lines(self):
     hits = {'bm25': 20, 'encoder': 18, 'encoder+': 25}

@@ -9,17 +9,17 @@ from launch import stage_records
 _RUN = 'runs/x'
 
 
-def _stages(*overrides):
+def _recipe(*overrides):
   recipe = runner.Recipe(_RUN, overrides)
   quickstart.stages(recipe)
-  return recipe.stages
+  return recipe
 
 
 def _changed(*overrides):
   """Returns the names of the stages whose sources, or needs, change."""
   changed = set()
   for (name, old), new in zip(
-    _stages().items(), _stages(*overrides).values(), strict=True
+    _recipe().stages.items(), _recipe(*overrides).stages.values(), strict=True
   ):
     keys = dict.fromkeys(old.needs, '')
     sources = [stage_records.made_from(each, _RUN, keys) for each in (old, new)]
@@ -30,12 +30,9 @@ def _changed(*overrides):
 
 class QuickstartTest(absltest.TestCase):
   def test_a_seed_changes_training_and_not_the_texts(self):
-    same = _stages().keys() - _changed('seed=1')
-    self.assertEqual(
-      same,
-      {'world', 'corpus', 'practice', 'reader_queries', 'queries'}
-      | {'1000_questions', 'evaluate_retrieval_bm25'},
-    )
+    same = {'world', 'corpus', 'practice', 'reader_queries', 'queries'}
+    same |= {'1000_questions', 'evaluate_retrieval_bm25'}
+    self.assertEqual(_recipe().stages.keys() - _changed('seed=1'), same)
 
   def test_steps_of_fine_tuning_change_only_readers(self):
     changed = _changed('finetuning.optimizer.num_steps=9')
@@ -47,8 +44,7 @@ class QuickstartTest(absltest.TestCase):
     )
 
   def test_retrieval_is_shown_before_readers_are_trained(self):
-    recipe = runner.Recipe(_RUN)
-    quickstart.stages(recipe)
+    recipe = _recipe()
     (show,) = recipe.shows
     needs = set(show.needs)
     for name in reversed(recipe.stages):

@@ -7,6 +7,7 @@ from absl.testing import absltest
 
 from launch import reader
 from realm_tf import errors
+from tests import tiny
 
 
 class ReadSquadTest(absltest.TestCase):
@@ -14,28 +15,20 @@ class ReadSquadTest(absltest.TestCase):
     path = self.create_tempfile('squad.json', json.dumps(value)).full_path
     output = os.path.join(self.create_tempdir().full_path, 'data')
     reader.read_squad(path, output)
-    rows = []
-    for name in ('articles', 'questions'):
-      with open(os.path.join(output, f'{name}.jsonl')) as file:
-        rows.append([json.loads(line) for line in file])
-    return rows
+    names = 'articles', 'questions'
+    return [tiny.read_rows(f'{output}/{name}.jsonl') for name in names]
 
   def test_a_paragraph_is_an_article_of_its_questions(self):
     asked = {'id': 'q', 'question': 'Who?', 'answers': [{'text': 'Ann'}]}
-    never = {
-      'id': 'r',
-      'question': 'Why?',
-      'answers': [],
-      'is_impossible': True,
-    }
+    never = {'id': 'r', 'question': 'Why?', 'answers': []}
+    never['is_impossible'] = True
+    mill = {'context': 'Ann.', 'qas': []}
+    inn = {'context': 'Ann came.', 'qas': [asked, never]}
     articles, questions = self._read(
       {
         'data': [
-          {'title': 'Old_Mill', 'paragraphs': [{'context': 'Ann.', 'qas': []}]},
-          {
-            'title': 'Inn',
-            'paragraphs': [{'context': 'Ann came.', 'qas': [asked, never]}],
-          },
+          {'title': 'Old_Mill', 'paragraphs': [mill]},
+          {'title': 'Inn', 'paragraphs': [inn]},
         ]
       }
     )

@@ -78,12 +78,8 @@ class RecipesTest(parameterized.TestCase):
     folder = self.create_tempdir()
     folder.mkdir('encoder/params')
     folder.create_file('survey/survey.json', json.dumps(surveys.MIDDLE))
-    return _stages(
-      reader,
-      '/squad.json',
-      run_dir=folder.full_path,
-      encoder=os.path.join(folder.full_path, 'encoder'),
-    )
+    run_dir, encoder = folder.full_path, f'{folder.full_path}/encoder'
+    return _stages(reader, '/squad.json', run_dir=run_dir, encoder=encoder)
 
   def _own_text(self, survey, **flags):
     listed = surveys.recipe(
@@ -136,8 +132,7 @@ class RecipesTest(parameterized.TestCase):
     self.assertEqual(indexes, ['index_ict'])
     self.assertIn('index_ict', stages['evaluate_ict_before'].needs)
 
-  def test_pretraining_begins_with_the_index_of_its_embedders(self):
-    stages = _tables()
+    stages = _tables()  # Pre-training begins with its embedders' index.
     (_, refresher) = stages['realm'].runs[1]
     self.assertEqual(refresher['base'], stages['index_ict'].output)
     self.assertIn('index_ict', stages['realm'].needs)
@@ -176,26 +171,23 @@ class RecipesTest(parameterized.TestCase):
 
   def test_only_embedders_of_trained_retrievers_keep_their_head(self):
     new = 'model.embedder.head=cls'
+    rows = 'realm,encoder,realm_of_encoder'
     for keep_head, expected in (
       (False, {'ict', 'reader', 'realm'}),
       (True, set()),
     ):
-      stages = _tables(
-        rows='realm,encoder,realm_of_encoder', keep_head=keep_head
-      )
+      stages = _tables(rows=rows, keep_head=keep_head)
       found = {n for n, s in stages.items() if new in s.flags.get('set', [])}
       self.assertEqual(found, expected)
 
   def test_the_second_part_of_the_reader_has_another_order(self):
-    stages = {
-      stage.name: stage
-      for stage in self._own_text(surveys.MIDDLE | surveys.QUESTIONS)
-    }
+    listed = self._own_text(surveys.MIDDLE | surveys.QUESTIONS)
+    stages = {stage.name: stage for stage in listed}
     self.assertEqual(stages['gold'].config.seed, 0)
     self.assertEqual(stages['qa'].config.seed, 1)
     self.assertTrue(stages['qa'].config.finetuning.freeze_query_tower)
 
-  def test_table1_makes_a_table_of_each_test(self):
+  def test_table1_makes_a_table_of_each_test_and_needs_a_finished_run(self):
     run_dir = self._finished_run()
     stages = _stages(
       table1, *_TABLE1, run_dir=run_dir, rows='path,hard_em,t5', name='hops'
@@ -213,8 +205,6 @@ class RecipesTest(parameterized.TestCase):
     }
     self.assertEqual(objectives['hops_hard_em'], 'hard_em')
     self.assertEqual(objectives['hops_path'], 'marginal')
-
-  def test_table1_needs_a_finished_run(self):
     with self.assertRaisesRegex(errors.UserError, 'Found no /run/corpus'):
       _stages(table1, *_TABLE1)
 
@@ -223,16 +213,14 @@ class RecipesTest(parameterized.TestCase):
     stages = _stages(
       table1, *_TABLE1, run_dir=run_dir, rows='ict,own_reader,orqa'
     )
-    flags = {
-      name: [
-        os.path.basename(stages[f'table1_{name}'].flags[flag])
-        for flag in ('init_from', 'reader_init_from')
-      ]
-      for name in ('ict', 'own_reader', 'orqa')
-    }
-    self.assertEqual(flags['ict'], flags['orqa'])
-    self.assertEqual(flags['ict'], ['ict', 'start'])
-    self.assertEqual(flags['own_reader'], ['realm', 'realm'])
+    for name, expected in (
+      ('ict', ['ict', 'start']),
+      ('orqa', ['ict', 'start']),
+      ('own_reader', ['realm', 'realm']),
+    ):
+      flags = stages[f'table1_{name}'].flags
+      starts = flags['init_from'], flags['reader_init_from']
+      self.assertEqual([*map(os.path.basename, starts)], expected)
 
   @parameterized.parameters('realm,realm_bset', 'realm_other_text')
   def test_an_unknown_row_is_a_mistake(self, rows):

@@ -44,18 +44,18 @@ class RunnerTest(parameterized.TestCase):
     return self._run(_two_copies, str(self.source), **flags)
 
   def _change(self, what):
+    elsewhere = self.folder / 'elsewhere'
     if what == 'file':
       self.source.write_text('other')
     elif what == 'moved file':
-      self.source = self.source.rename(self.folder / 'elsewhere')
+      self.source = self.source.rename(elsewhere)
     elif what == 'moved run':
-      self.run_dir = self.run_dir.rename(self.folder / 'elsewhere')
+      self.run_dir = self.run_dir.rename(elsewhere)
     elif what == 'lost output':
       (self.run_dir / 'b').unlink()
     elif what == 'release':
-      self.enter_context(
-        absltest.mock.patch.object(realm_tf, '__version__', '99.0')
-      )
+      change = absltest.mock.patch.object(realm_tf, '__version__', '99.0')
+      self.enter_context(change)
 
   def _main(self, *argv):
     out, err = io.StringIO(), io.StringIO()

@@ -65,26 +65,20 @@ class NextStageTest(parameterized.TestCase):
       step = _next(needs, costs, left, running, cores=8)
       self.assertEqual(step, expected)
 
-  def test_a_stage_alone_waits_for_all_cores(self):
+  def test_a_stage_alone_and_memory_limit_the_stages_at_the_same_time(self):
     needs, costs = dict.fromkeys('abc', ''), (3, 2, 1)
-    for left, running, expected in (
-      ('abc', {}, ('a', 8)),
-      ('bc', {'a': 8}, None),
-      ('bc', {}, ('b', 4)),
-      ('ac', {'b': 4}, None),
+    alone, two = {'alone': 'a'}, {'most': 2}
+    for left, running, limit, expected in (
+      ('abc', {}, alone, ('a', 8)),
+      ('bc', {'a': 8}, alone, None),
+      ('bc', {}, alone, ('b', 4)),
+      ('ac', {'b': 4}, alone, None),
+      ('abc', {}, two, ('a', 4)),
+      ('bc', {'a': 4}, two, ('b', 4)),
+      ('c', {'a': 3, 'b': 3}, two, None),
+      ('abc', {}, {'most': 1}, ('a', 8)),
     ):
-      step = _next(needs, costs, left, running, cores=8, alone='a')
-      self.assertEqual(step, expected)
-
-  def test_memory_limits_the_stages_at_the_same_time(self):
-    needs, costs = dict.fromkeys('abc', ''), (3, 2, 1)
-    for left, running, most, expected in (
-      ('abc', {}, 2, ('a', 4)),
-      ('bc', {'a': 4}, 2, ('b', 4)),
-      ('c', {'a': 3, 'b': 3}, 2, None),
-      ('abc', {}, 1, ('a', 8)),
-    ):
-      step = _next(needs, costs, left, running, cores=8, most=most)
+      step = _next(needs, costs, left, running, cores=8, **limit)
       self.assertEqual(step, expected)
 
 

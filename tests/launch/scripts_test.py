@@ -159,9 +159,7 @@ class TpuVmTest(absltest.TestCase):
 
   def test_the_binaries_define_all_flags(self):
     printed = self._launch(DRY_RUN='1').stdout
-    shared = (
-      *('corpus_flags', 'model_flags', 'strategy_flags', 'training_flags'),
-    )
+    shared = 'corpus_flags', 'model_flags', 'strategy_flags', 'training_flags'
     for binary in ('pretrain', 'refresh_index'):
       defined = ''.join(
         (source_tree.ROOT / 'bin' / f'{name}.py').read_text()
@@ -184,10 +182,8 @@ class TpuVmTest(absltest.TestCase):
   def test_a_mistake_ends_the_run_in_one_line_and_keeps_the_vms(self):
     done = self._launch(MISTAKE='There must be a corpus.')
     self.assertEqual(done.returncode, 2)
-    self.assertEqual(
-      done.stderr,
-      'ERROR: There must be a corpus. See job.log of realm-train.\n',
-    )
+    line = 'ERROR: There must be a corpus. See job.log of realm-train.\n'
+    self.assertEqual(done.stderr, line)
     self.assertLen(os.listdir(self.cloud / 'vms'), 3)
 
 

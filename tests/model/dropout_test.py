@@ -32,13 +32,6 @@ class DropoutTest(tf.test.TestCase):
       # A mean of +-1 with standard deviation 1 / 256.
       self.assertAllClose(np.mean(first * other), 0.0, atol=5 / 256)
 
-  def test_compiled_masks_equal_uncompiled_masks(self):
-    values = tf.random.normal([7, 33])
-    compiled = tf.function(dropout.drop, jit_compile=True)
-    self.assertAllClose(
-      dropout.drop(values, 0.3, _SEED), compiled(values, 0.3, _SEED)
-    )
-
   def test_a_tpus_masks_are_the_same_without_constants(self):
     values = tf.random.normal([700, 33])
     expected = dropout.drop(values, 0.3, _SEED)

@@ -36,39 +36,21 @@ def _slow(scores, token_log_probs, token_mask):
 
 
 class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
-  @parameterized.named_parameters(
-    # 1/4 * 1/2 + 3/4 * 1/6 = 1/4.
-    ('one_token', [1 / 4, 3 / 4], [[1 / 2], [1 / 6]], [1.0], 1 / 4),
+  def test_multiplies_tokens_before_it_sums_over_blocks(self):
     # 1/2 * (1/2 * 1/2) + 1/2 * (1/4 * 1/4) = 5/32; the per-token sum of the
     # TF1 release would give (1/2 * 1/2 + 1/2 * 1/4)^2 = 9/64.
-    (
-      'two_tokens',
-      [1 / 2, 1 / 2],
-      [[1 / 2, 1 / 2], [1 / 4, 1 / 4]],
-      [1.0, 1.0],
-      5 / 32,
-    ),
-  )
-  def test_matches_hand_computation(self, p_z, p_y, mask, expected):
     actual = objectives.marginal_log_likelihood(
-      _log([p_z]), _log([p_y]), tf.constant([mask])
+      _log([[1 / 2, 1 / 2]]),
+      _log([[[1 / 2, 1 / 2], [1 / 4, 1 / 4]]]),
+      tf.constant([[1.0, 1.0]]),
     )
-    self.assertAllClose(tf.exp(actual), [expected])
-
-  def test_gradient_is_posterior_minus_prior(self):
-    # Appendix A: d log p(y|x) / d f(x,z) = p(z|y,x) - p(z|x). Here
-    # p(z|y,x) = [1/4 * 1/2, 3/4 * 1/6] / (1/4) = [1/2, 1/2].
-    gradient = _gradient(
-      objectives.marginal_log_likelihood,
-      _log([[1 / 4, 3 / 4]]),
-      _log([[[1 / 2], [1 / 6]]]),
-      tf.constant([[1.0]]),
-    )
-    self.assertAllClose(gradient, [[1 / 2 - 1 / 4, 1 / 2 - 3 / 4]])
+    self.assertAllClose(tf.exp(actual), [5 / 32])
 
   @parameterized.named_parameters(*_FUNCTIONS)
   def test_candidates_of_score_minus_infinity_do_not_count(self, function):
-    # The same as `one_token`, plus an excluded candidate with p(y|z,x) = 1.
+    # 1/4 * 1/2 + 3/4 * 1/6 = 1/4, without a candidate with p(y|z,x) = 1.
+    # Appendix A: d log p(y|x) / d f(x,z) = p(z|y,x) - p(z|x). Here
+    # p(z|y,x) = [1/4 * 1/2, 3/4 * 1/6] / (1/4) = [1/2, 1/2].
     scores = tf.constant([[np.log(1 / 4), np.log(3 / 4), -np.inf]], tf.float32)
     arguments = _log([[[1 / 2], [1 / 6], [1.0]]]), tf.constant([[1.0]])
     self.assertAllClose(
@@ -106,7 +88,7 @@ class PerTokenLogLikelihoodTest(tf.test.TestCase):
     )
     function = objectives.per_token_log_likelihood
     self.assertAllClose(function(scores, *arguments), [[np.log(1 / 4), 0.0]])
-    # The same as in test_gradient_is_posterior_minus_prior.
+    # [1/2, 1/2] - [1/4, 3/4].
     self.assertAllClose(
       _gradient(function, scores, *arguments), [[1 / 4, -1 / 4]]
     )
@@ -238,9 +220,6 @@ class InverseClozeTest(tf.test.TestCase):
     actual = objectives.in_batch_log_likelihood(*part)
     self.assertAllClose(tf.exp(actual), [4 / 5])
     self.assertAllEqual(objectives.in_batch_accuracy(*part), [1.0])
-    # With `first` = 0 its block is the first: 1 / (1 + 4).
-    actual = objectives.in_batch_log_likelihood(_QUERIES[1:], _BLOCKS)
-    self.assertAllClose(tf.exp(actual), [1 / 5])
 
   def test_excluded_blocks_do_not_count(self):
     # Query 0 has 2 / (2 + 3) over both blocks, and 2 / 2 without block 1.

@@ -16,7 +16,9 @@ from realm_tf.model import openvino_encoder
 from realm_tf.model import span_reader
 from tests import source_tree
 
-_LENGTHS = (11, 4, 1)  # Lengths of three rows without padding.
+# For each of three rows: lengths of the first and the second segment.
+_TEXTS = ((3, 8), (3, 1), (1, 0))
+_PAIRS = ((3, 10), (5, 2), (2, 21), (4, 7))
 
 
 def _config(**kwargs):
@@ -32,13 +34,16 @@ def _config(**kwargs):
   )
 
 
-def _tokens():
-  rng = np.random.default_rng(0)
-  mask = np.arange(11) < np.array(_LENGTHS)[:, None]
+def _tokens(lengths=_TEXTS):
+  ends = np.sum(lengths, axis=1, keepdims=True)
+  places = np.arange(ends.max())
+  mask = places < ends
+  types = mask & (places >= np.array(lengths)[:, :1])
+  ids = np.random.default_rng(0).integers(1, 50, mask.shape) * mask
   return {
-    'input_word_ids': (rng.integers(1, 50, [3, 11]) * mask).astype(np.int32),
+    'input_word_ids': ids.astype(np.int32),
     'input_mask': mask.astype(np.int32),
-    'input_type_ids': ((np.arange(11) > 2) * mask).astype(np.int32),
+    'input_type_ids': types.astype(np.int32),
   }
 
 
@@ -91,7 +96,7 @@ class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
           actual['sequence_output'][row, :length],
           exact['sequence_output'][row, :length],
         )
-        for row, length in enumerate(_LENGTHS)
+        for row, length in enumerate(map(sum, _TEXTS))
       ),
     ):
       self.assertAllClose(ours, expected, atol=1e-5)
@@ -133,24 +138,6 @@ def _printed_by(script):
   return done.stdout
 
 
-# For each of four rows: wordpieces of [CLS] x [SEP], and of the body.
-_PAIR_LENGTHS = ((3, 9), (5, 1), (2, 20), (4, 6))
-
-
-def _pairs():
-  length = max(question + body + 1 for question, body in _PAIR_LENGTHS)
-  places = np.arange(length)
-  ends = np.array([question + body + 1 for question, body in _PAIR_LENGTHS])
-  mask = places < ends[:, None]
-  types = mask & (places >= np.array(_PAIR_LENGTHS)[:, :1])
-  ids = np.random.default_rng(0).integers(1, 50, mask.shape) * mask
-  return {
-    'input_word_ids': ids.astype(np.int32),
-    'input_mask': mask.astype(np.int32),
-    'input_type_ids': types.astype(np.int32),
-  }
-
-
 class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.parameters(
     (False, 'mlp'), (True, 'mlp'), (False, 'linear'), (True, 'linear_null')
@@ -161,7 +148,7 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
     exact = span_reader.SpanReader(
       encoder, 8, 4, is_inner=is_inner, null_spans=has_words, head=head
     )
-    tokens = _pairs()
+    tokens = _tokens(_PAIRS)
     pairs = {name: ids[:, None] for name, ids in tokens.items()}
     exact(pairs, 20)
     for variable in exact.variables:  # Replaces biases of 0 and gains of 1.
@@ -184,7 +171,7 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_one_row_of_another_size(self):
     reader = openvino_encoder.OpenvinoReader(*_small(), 'float32')
-    tokens = _pairs()
+    tokens = _tokens(_PAIRS)
     all_rows = reader(tokens, 20).spans
     some = {name: ids[1:2, :7] for name, ids in tokens.items()}
     one = reader(some, 1).spans
@@ -193,7 +180,7 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_threads_take_turns(self):
     reader = openvino_encoder.OpenvinoReader(*_small(), 'float32')
-    tokens = _pairs()
+    tokens = _tokens(_PAIRS)
     expected = reader(tokens, 20).spans
     with futures.ThreadPoolExecutor(4) as pool:
       for actual in pool.map(lambda _: reader(tokens, 20), range(40)):
@@ -204,7 +191,7 @@ def _small():
   exact = span_reader.SpanReader(
     bert.build_encoder(_config()), hidden_size=8, max_span_width=4
   )
-  exact({name: ids[:, None] for name, ids in _pairs().items()}, 20)
+  exact({name: ids[:, None] for name, ids in _tokens(_PAIRS).items()}, 20)
   return exact, _config()
 
 

@@ -29,11 +29,6 @@ class PrecisionTest(parameterized.TestCase):
     self.assertEqual(resolved.model.train_dtype, expected)
     self.assertEqual(resolved.index.embed_dtype, expected)
 
-  def test_the_default_config_says_auto(self):
-    config = config_lib.ExperimentConfig()
-    self.assertEqual(config.model.train_dtype, 'auto')
-    self.assertEqual(config.index.embed_dtype, 'auto')
-
   @parameterized.parameters(
     ('amx_bf16 avx2', True),
     ('avx512_bf16', True),

@@ -58,11 +58,8 @@ class AnswererTest(absltest.TestCase):
         evidence.text[evidence.start : evidence.end], evidence.answer
       )
     # softmax of [ln 3, 0] is [3/4, 1/4].
-    np.testing.assert_allclose(
-      [e.retrieval_probability for e in answer.evidence],
-      [1 / 4, 3 / 4],
-      rtol=1e-6,
-    )
+    shares = [e.retrieval_probability for e in answer.evidence]
+    np.testing.assert_allclose(shares, [1 / 4, 3 / 4], rtol=1e-6)
 
   def test_bm25_scores_add_to_embedding_scores(self):
     # By embeddings alone, block 0 is the best and block 1 the last.
@@ -88,14 +85,9 @@ class AnswererTest(absltest.TestCase):
 
   def test_batches_do_not_change_answers(self):
     questions = ['Who?', 'When ?', 'who in Berlin won ?', '', 'he']
-    together = self._answerer(fakes.FakeRetriever([1, 0], [1.0, 0.5])).answer(
-      questions
-    )
-    for question, answer in zip(questions, together):
-      alone = self._answerer(fakes.FakeRetriever([1, 0], [1.0, 0.5])).answer(
-        [question]
-      )
-      self.assertEqual([answer], alone)
+    ask = self._answerer(fakes.FakeRetriever([1, 0], [1.0, 0.5])).answer
+    for question, answer in zip(questions, ask(questions), strict=True):
+      self.assertEqual([answer], ask([question]))
 
   def test_long_questions_are_cut_for_the_search_and_more_for_the_reader(self):
     retriever = fakes.FakeRetriever([0, 1], [0.0, 0.0])

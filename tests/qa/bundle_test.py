@@ -47,19 +47,17 @@ class BundleTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'that reads answers'):
       realm.ask('a')
 
-  def test_names_what_is_wrong_in_realm_json(self):
+  def test_a_wrong_realm_json_and_a_missing_corpus_are_user_errors(self):
     run_dir = self.create_tempdir()
     run_dir.create_file('realm.json', '{"model_dir": 3}')
     with self.assertRaisesRegex(errors.UserError, 'realm.json .*model_dir'):
       realm_tf.load(run_dir.full_path)
-
-  def test_a_model_without_a_corpus_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'Give corpus_dir'):
       realm_tf.load(self.create_tempdir().full_path)
 
 
 class NotebookTest(absltest.TestCase):
-  def test_marks_the_span_and_escapes_everything(self):
+  def test_marks_the_span_escapes_everything_and_shows_a_missing_answer(self):
     text = 'x' * 500 + ' <script>1</script> & <i>the U.S.</i>'
     start = text.index('<i>')
     evidence = answer_lib.Evidence(
@@ -74,8 +72,6 @@ class NotebookTest(absltest.TestCase):
     self.assertIn('width:25.0%', html)
     self.assertIn('50.0%', html)
     self.assertLess(html.count('x'), 300)
-
-  def test_shows_a_missing_answer(self):
     html = answer_lib.Answer('a', '', None, [])._repr_html_()
     self.assertIn('(no answer found)', html)
 

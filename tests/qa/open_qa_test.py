@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import pathlib
 
 from absl.testing import absltest
 import numpy as np
@@ -52,9 +53,8 @@ def _read(queries, retrieved):
   ]  # fmt: skip
 
 
-def _lines(directory, name):
-  with open(os.path.join(directory, name), encoding='utf-8') as file:
-    return file.read().splitlines()
+def _rows(directory, name):
+  return tiny.read_rows(os.path.join(directory, name))
 
 
 class _Articles:
@@ -115,8 +115,7 @@ class OpenQaTest(absltest.TestCase):
     path = os.path.join(self.output_dir, summary.METRICS)
     self.assertFalse(os.path.exists(path))
     open_qa.write_metrics(metrics, self.output_dir)
-    written = json.loads(''.join(_lines(self.output_dir, summary.METRICS)))
-    self.assertEqual(written, metrics)
+    self.assertEqual(json.loads(pathlib.Path(path).read_text()), metrics)
 
   def test_impossible_questions_count_for_refusing_only(self):
     impossible = questions_lib.Question('when', (), is_impossible=True)
@@ -127,9 +126,8 @@ class OpenQaTest(absltest.TestCase):
     self.assertAlmostEqual(metrics['recall@1'], 100 / 3)
     self.assertAlmostEqual(metrics['exact_match_answered'], 100 / 4)
     self.assertEqual(metrics['auroc'], 50.0)  # Equal probabilities.
-    curve = _lines(self.output_dir, open_qa.RISK_COVERAGE)
     self.assertEqual(
-      [json.loads(line) for line in curve],
+      _rows(self.output_dir, open_qa.RISK_COVERAGE),
       [{'coverage': 0.0, 'risk': 0.75}, {'coverage': 1.0, 'risk': 0.75}],
     )
     alone = os.path.join(self.output_dir, 'alone')
@@ -138,20 +136,17 @@ class OpenQaTest(absltest.TestCase):
     self.assertNotIn('exact_match', metrics)
     dirs = {'all': self.output_dir, 'alone': alone}
     open_qa.write_together(dirs, self.output_dir)
-    lines = _lines(self.output_dir, summary.METRICS)
-    together = json.loads(''.join(lines))
+    path = pathlib.Path(self.output_dir, summary.METRICS)
+    together = json.loads(path.read_text())
     self.assertEqual(together['num_questions'], 5)
     self.assertEqual(together['sets']['alone']['auroc'], 50.0)
 
   def test_predictions_have_answers_and_references(self):
     qa = self._qa()
     qa.run(_QUESTIONS, [2], self.output_dir)
-    rows = [
-      json.loads(line) for line in _lines(self.output_dir, summary.PREDICTIONS)
-    ]
-    self.assertEqual(
-      [row['question'] for row in rows], ['where', 'what', 'who']
-    )
+    rows = _rows(self.output_dir, summary.PREDICTIONS)
+    asked = [row['question'] for row in rows]
+    self.assertEqual(asked, ['where', 'what', 'who'])
     self.assertEqual([row['answer_rank'] for row in rows], [2, 1, None])
     queries = retriever.of_texts(['where'])
     (answer,) = _read(queries, _first_three().retrieve(queries, 2))
@@ -177,7 +172,7 @@ class OpenQaTest(absltest.TestCase):
     self.assertEqual(metrics['gold_recall@1'], 50.0)
     self.assertEqual(metrics['gold_recall@3'], 100.0)
     self.assertEqual(metrics['intervals']['gold_recall@3'], [100.0, 100.0])
-    rows = map(json.loads, _lines(self.output_dir, summary.PREDICTIONS))
+    rows = _rows(self.output_dir, summary.PREDICTIONS)
     self.assertEqual([row['gold_rank'] for row in rows], [None, 3, 1])
 
   def test_one_block_is_the_first_and_the_oracle_the_best(self):
@@ -320,13 +315,19 @@ def _bytes(directory):
 
 
 class CostsTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = self.create_tempdir()
-    self.corpus = tiny.write_corpus(self.root.full_path)
-    self.model = _model(
-      os.path.join(self.root.full_path, 'model'),
-      self.corpus,
+  def test_weights_that_a_question_uses_count(self):
+    root = self.create_tempdir()
+    corpus = tiny.write_corpus(root.full_path)
+    other = _model(
+      os.path.join(root.full_path, 'other'),
+      corpus,
+      query_bert=1000,
+      reader_bert=2,
+      span_reader__w=1,
+    )
+    model = _model(
+      os.path.join(root.full_path, 'model'),
+      corpus,
       query_bert=10,
       block_bert=20,
       reader_bert=3,
@@ -334,43 +335,22 @@ class CostsTest(absltest.TestCase):
       masked_lm__w=50,
       t5_transformer__w=600,
     )
-    self.index = self.root.create_file('index/0', 'x' * 5000).full_path
-    self.index = os.path.dirname(self.index)
-
-  def _measure(self, retriever, **dirs):
-    found = open_qa.costs(retriever, self.corpus, self.model, **dirs)
-    return found['parameters'], found['megabytes'] * 1e6
-
-  def test_weights_that_a_question_uses_count(self):
-    corpus = _bytes(self.corpus)
-    # The query tower, the reader and its head: 10 + 3 + 4.
-    parameters, size = self._measure('model', index_dir=self.index)
-    self.assertEqual(parameters, 17)
-    self.assertAlmostEqual(size, 4 * 17 + corpus + 5000, 3)
-    parameters, size = self._measure('bm25')
-    self.assertEqual(parameters, 7)
-    self.assertAlmostEqual(size, 4 * 7 + corpus, 3)
-    parameters, size = self._measure('none')
-    self.assertEqual(parameters, 600)
-    self.assertAlmostEqual(size, 4 * 600, 3)
-
-  def test_another_models_reader_counts_instead(self):
-    other = _model(
-      os.path.join(self.root.full_path, 'other'),
-      self.corpus,
-      query_bert=1000,
-      reader_bert=2,
-      span_reader__w=1,
-    )
-    parameters, _ = self._measure(
-      'model', index_dir=self.index, reader_dir=other
-    )
-    self.assertEqual(parameters, 13)
-
-  def test_without_a_model_only_the_corpus_counts(self):
-    found = open_qa.costs('bm25', self.corpus, None)
-    self.assertEqual(found['parameters'], 0)
-    self.assertAlmostEqual(found['megabytes'] * 1e6, _bytes(self.corpus), 3)
+    index = os.path.dirname(root.create_file('index/0', 'x' * 5000).full_path)
+    size = _bytes(corpus)
+    for search, model_dir, dirs, parameters, others in (
+      # The query tower, the reader and its head: 10 + 3 + 4.
+      ('model', model, {'index_dir': index}, 17, size + 5000),
+      # Another model's reader: 10 + 2 + 1.
+      ('model', model, {'index_dir': index, 'reader_dir': other}, 13, None),
+      ('bm25', model, {}, 7, size),
+      ('none', model, {}, 600, 0),
+      ('bm25', None, {}, 0, size),
+    ):
+      found = open_qa.costs(search, corpus, model_dir, **dirs)
+      self.assertEqual(found['parameters'], parameters)
+      if others is not None:
+        expected = 4 * parameters + others
+        self.assertAlmostEqual(found['megabytes'] * 1e6, expected, 3)
 
 
 if __name__ == '__main__':

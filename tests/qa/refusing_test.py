@@ -127,6 +127,15 @@ def _asked(number):
   return answers, questions
 
 
+def _told(fitted, answers, questions):
+  """Returns the probabilities of a calibration, and which answers are right."""
+  signals = np.array([answer.signals for answer in answers])
+  probability = calibration_lib.Confidence(fitted).probability(
+    calibration_lib.Signals(*signals.T)
+  )
+  return probability, np.array([not each.is_impossible for each in questions])
+
+
 class FitTest(absltest.TestCase):
   def test_finds_the_regression_that_made_the_answers(self):
     answers, questions = _asked(5000)
@@ -134,11 +143,7 @@ class FitTest(absltest.TestCase):
     self.assertAlmostEqual(fitted.null, -1.5, delta=0.15)
     self.assertAlmostEqual(fitted.unread_share, 0.0, delta=0.1)
     self.assertAlmostEqual(fitted.intercept + 2 * fitted.text, 1.0, delta=0.15)
-    signals = np.array([answer.signals for answer in answers])
-    probability = calibration_lib.Confidence(fitted).probability(
-      calibration_lib.Signals(*signals.T)
-    )
-    right = np.array([not each.is_impossible for each in questions])
+    probability, right = _told(fitted, answers, questions)
     error = refusing.expected_calibration_error(probability, right)
     self.assertLess(error, 0.02)
     answered = probability >= fitted.threshold
@@ -147,11 +152,7 @@ class FitTest(absltest.TestCase):
   def test_few_answerable_questions_are_refused(self):
     answers, questions = _asked(1000)
     fitted = refusing.fit(answers, questions, risk=0.0, most_refused=0.05)
-    signals = np.array([answer.signals for answer in answers])
-    probability = calibration_lib.Confidence(fitted).probability(
-      calibration_lib.Signals(*signals.T)
-    )
-    right = np.array([not each.is_impossible for each in questions])
+    probability, right = _told(fitted, answers, questions)
     refused = (probability < fitted.threshold)[right].mean()
     self.assertBetween(refused, 0.045, 0.05)
 

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.retrieval.retrievers."""
+"""Tests for realm_tf.retrieval.retrievers and retriever."""
 
 import types
 from unittest import mock
@@ -8,11 +8,13 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.data import link_graph
 from realm_tf.index import exact_search
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever
 from realm_tf.retrieval import retrievers
+from tests import fakes
 
 _QUERIES = retriever.of_texts(['rome', 'two rivers'], np.eye(2, 3))
 _EMBEDDINGS = np.eye(3, dtype=np.float32)
@@ -79,6 +81,87 @@ class OpenTest(parameterized.TestCase):
   def test_paths_need_a_scorer(self):
     with self.assertRaisesRegex(errors.UserError, 'none in the/model. Make'):
       retrievers.open('path', _table(), _loaded())
+
+
+_IDS = np.array([[5, 0, 0], [6, 7, 0], [8, 9, 5], [5, 6, 0], [7, 0, 0]])
+
+
+class _Lengths:
+  """Finds block len(text) for a text; keeps the calls."""
+
+  def __init__(self):
+    self.calls = []
+
+  def retrieve(self, queries, k):
+    self.calls.append((list(queries.texts), k))
+    ids = np.array([[len(text)] * k for text in queries.texts], np.int32)
+    return interfaces.Neighbors(ids, ids / 2)
+
+
+class QueriesTest(absltest.TestCase):
+  def test_taken_queries_are_trimmed_to_the_longest(self):
+    queries = retriever.of_texts('abcde', _IDS).take([3, 0])
+    self.assertEqual(queries.ids.tolist(), [[5, 6], [5, 0]])
+    self.assertEqual(queries.texts, ['d', 'a'])
+
+  def test_masked_sentences_have_texts_without_the_masked_words(self):
+    tokenizer = fakes.tokenizer('rome river ##s')  # Ids 5, 6 and 7.
+    mask = tokenizer.mask_id
+    ids = np.array([[5, mask, mask, 0], [mask, 6, 7, 0]])
+    queries = retriever.masked(ids, tokenizer)
+    self.assertEqual(queries.texts, ['rome', 'rivers'])
+    self.assertLen(queries, 2)
+
+
+class RetrieversTest(absltest.TestCase):
+  def test_nothing_finds_no_block(self):
+    found = retriever.Nothing().retrieve(retriever.of_texts('ab'), 2)
+    self.assertEqual(found.block_ids.tolist(), [[-1, -1], [-1, -1]])
+    self.assertTrue(np.isneginf(found.scores).all())
+
+  def test_batches_have_few_sizes_and_do_not_change_results(self):
+    inner = fakes.FoundBy(lambda ids, k: ids[:, :1] + np.arange(k))
+    queries = retriever.of_texts('abcde', _IDS)
+    for size, shapes in (
+      (4, [(4, 3), (1, 1)]),  # A full batch, then one row of one wordpiece.
+      (8, [(8, 3)]),
+      (2, [(2, 2), (2, 3), (1, 1)]),
+    ):
+      with mock.patch.object(inner, 'retrieve', wraps=inner.retrieve) as spy:
+        found = retriever.InBatches(inner, size).retrieve(queries, 2)
+      np.testing.assert_array_equal(found, inner.retrieve(queries, 2))
+      calls = [call.args[0].ids.shape for call in spy.call_args_list]
+      self.assertEqual(calls, shapes)
+
+  def test_a_search_by_words_gets_no_copies(self):
+    inner = _Lengths()
+    batches = retriever.InBatches(inner, 4, filled=False)
+    batches.retrieve(retriever.of_texts(list('abcdefg')), 1)
+    self.assertEqual(inner.calls, [(list('abcd'), 1), (list('efg'), 1)])
+
+  def test_no_query_gets_an_empty_result(self):
+    found = retriever.InBatches(_Lengths(), 4).retrieve(
+      retriever.of_texts([]), 3
+    )
+    self.assertEqual(found.block_ids.shape, (0, 3))
+
+  @mock.patch.object(retriever, '_MOST_KEPT', 2)
+  def test_the_same_text_is_searched_once(self):
+    inner = _Lengths()
+    kept = retriever.Kept(inner)
+
+    def find(texts, k):
+      found = kept.retrieve(retriever.of_texts(texts), k)
+      np.testing.assert_array_equal(found.scores, found.block_ids / 2)
+      return found.block_ids.tolist()
+
+    self.assertEqual(find(['rome', 'rome'], 1), [[4], [4]])
+    self.assertEqual(find(['paris', 'rome'], 1), [[5], [4]])
+    self.assertEqual(inner.calls, [(['rome'], 1), (['paris'], 1)])
+    # Another k is another search. The next texts exceed _MOST_KEPT.
+    self.assertEqual(find(['rome'], 2), [[4, 4]])
+    self.assertEqual(find(['paris', 'oslo'], 1), [[5], [4]])
+    self.assertEqual(inner.calls[2:], [(['rome'], 2), (['paris', 'oslo'], 1)])
 
 
 if __name__ == '__main__':

@@ -37,14 +37,7 @@ class VersionsTest(parameterized.TestCase):
     )
     manifest = versions.verify(version.path)
     self.assertEqual((manifest['step'], manifest['corpus']), (500, 'c'))
-    self.assertEqual(
-      {name: entry['size'] for name, entry in manifest['files'].items()},
-      {'deep/x.txt': 3, 'y.bin': 3},
-    )
-    # sha256 of 'abc', from FIPS 180-4.
-    self.assertStartsWith(
-      manifest['files']['deep/x.txt']['sha256'], 'ba7816bf8f01cfea'
-    )
+    self.assertCountEqual(manifest['files'], ['deep/x.txt', 'y.bin'])
     # Only the written files and the manifest.
     self.assertEqual(
       sorted(os.listdir(version.path)), ['deep', 'manifest.json', 'y.bin']
@@ -59,37 +52,29 @@ class VersionsTest(parameterized.TestCase):
     self.assertEqual(versions.newest(self.root, above=1000).step, 1500)
     self.assertIsNone(versions.newest(self.root, above=1500))
 
-  def test_incomplete_version_is_invisible(self):
+  def test_an_incomplete_version_is_invisible_and_replaced(self):
     self._publish(500)
     seen = []
 
-    def write(path):
-      _writer('abc')(path)
-      seen.append(versions.newest(self.root).step)
-
-    versions.publish(self.root, 1000, write, {})
-    self.assertEqual(seen, [500])
-    self.assertEqual(versions.newest(self.root).step, 1000)
-
-  def test_an_incomplete_version_is_replaced(self):
     def crash(path):
+      _writer('abc')(path)
       pathlib.Path(path, 'half.bin').write_bytes(b'x')
+      seen.append(versions.newest(self.root).step)
       raise RuntimeError('Out of memory.')
 
     with self.assertRaisesRegex(RuntimeError, 'memory'):
-      versions.publish(self.root, 500, crash, {})
-    self.assertIsNone(versions.newest(self.root))
+      versions.publish(self.root, 1000, crash, {})
+    self.assertEqual(seen, [500])
+    self.assertEqual(versions.newest(self.root).step, 500)
 
-    version = self._publish(500)
+    version = self._publish(1000)
     self.assertEqual(
       sorted(versions.verify(version.path)['files']), ['deep/x.txt', 'y.bin']
     )
     self.assertNotIn('half.bin', os.listdir(version.path))
-
-  def test_publishing_a_complete_version_again_does_nothing(self):
-    self._publish(500)
+    # Publishing a complete version again does nothing.
     again = versions.publish(
-      self.root, 500, lambda path: self.fail('Written again.'), {}
+      self.root, 1000, lambda path: self.fail('Written again.'), {}
     )
     self.assertEqual(again, versions.newest(self.root))
     versions.verify(again.path)
@@ -103,13 +88,14 @@ class VersionsTest(parameterized.TestCase):
     self.assertEqual(versions.oldest(self.root, above=500).step, 1500)
     self.assertIsNone(versions.oldest(self.root, above=1500))
 
-  def test_prune_keeps_the_newest_and_those_in_use(self):
+  def test_prune_keeps_the_newest_those_in_use_and_incomplete_ones(self):
     for step in (500, 1000, 1500, 2000, 10000):
       self._publish(step)
+    os.makedirs(os.path.join(self.root, '000020000'))  # Being written.
     versions.prune(self.root, keep=2, in_use=(1000,))
-    self.assertEqual(self._steps(), [1000, 2000, 10000])
+    self.assertEqual(self._steps(), [1000, 2000, 10000, 20000])
     versions.prune(self.root, keep=3)  # There are no more.
-    self.assertEqual(self._steps(), [1000, 2000, 10000])
+    self.assertEqual(self._steps(), [1000, 2000, 10000, 20000])
 
   def test_other_names_are_ignored(self):
     self._publish(500)
@@ -131,13 +117,6 @@ class VersionsTest(parameterized.TestCase):
     pathlib.Path(self.root, '000002000').symlink_to(home)
     self._publish(2000)
     self.assertEqual(os.listdir(home), ['thesis.txt'])
-
-  def test_prune_counts_and_removes_complete_versions_only(self):
-    for step in (500, 1000, 1500):
-      self._publish(step)
-    os.makedirs(os.path.join(self.root, '000002000'))  # Being written.
-    versions.prune(self.root, keep=1)
-    self.assertEqual(self._steps(), [1500, 2000])
 
 
 if __name__ == '__main__':

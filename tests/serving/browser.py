@@ -85,6 +85,12 @@ class Browser:
       **{'width': width, 'height': height, 'deviceScaleFactor': 1},
       mobile=False,
     )
+    self.prefer(scheme)
+    self.send('Page.navigate', url=url)
+    self.wait('document.readyState === "complete"')
+
+  def prefer(self, scheme: str) -> None:
+    """Shows the page in the colors of `scheme`."""
     self.send(
       'Emulation.setEmulatedMedia',
       features=[
@@ -92,8 +98,6 @@ class Browser:
         {'name': 'prefers-reduced-motion', 'value': 'reduce'},
       ],
     )
-    self.send('Page.navigate', url=url)
-    self.wait('document.readyState === "complete"')
 
   def evaluate(self, expression: str) -> Any:
     """Returns the value of a JavaScript expression."""

@@ -77,25 +77,21 @@ class HostileRequestsTest(running_server.FakeServerTestCase):
     self.assertEmpty(self.answerer.batches)
 
   @parameterized.parameters(
-    '/../../etc/passwd',
-    '/%2e%2e/%2e%2e/etc/passwd',
-    '/page.css/../../service.py',
-    '/..%2fservice.py',
-    '//etc/passwd',
-    '/index.html%00',
-    '/v1/models/..%2f..%2fetc',
-    '/v1/models/other',
+    ('GET', '/../../etc/passwd', 404),
+    ('GET', '/%2e%2e/%2e%2e/etc/passwd', 404),
+    ('GET', '/page.css/../../service.py', 404),
+    ('GET', '/..%2fservice.py', 404),
+    ('GET', '//etc/passwd', 404),
+    ('GET', '/index.html%00', 404),
+    ('GET', '/v1/models/..%2f..%2fetc', 404),
+    ('GET', '/v1/models/other', 404),
+    ('GET', '/v1/models/realm:predict', 405),
+    ('DELETE', '/api/about', 405),
+    ('PUT', '/', 405),
   )
-  def test_path(self, path):
-    reply = self.client.get(path)
-    self.assertEqual((reply.status, list(reply.json)), (404, ['error']))
-
-  @parameterized.parameters(
-    ('GET', '/v1/models/realm:predict'), ('DELETE', '/api/about'), ('PUT', '/')
-  )
-  def test_method(self, method, path):
+  def test_path_and_method(self, method, path, status):
     reply = self.client.request(method, path)
-    self.assertEqual((reply.status, list(reply.json)), (405, ['error']))
+    self.assertEqual((reply.status, list(reply.json)), (status, ['error']))
 
   @parameterized.parameters(
     ('/api/ask', {'question': 1}, 400),

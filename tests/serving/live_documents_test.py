@@ -6,7 +6,6 @@ import os
 import resource
 import subprocess
 import sys
-import tempfile
 import threading
 from unittest import mock
 
@@ -51,24 +50,34 @@ def _document(article_id, text=_TEXT):
   return {'id': article_id, 'title': 'a', 'text': text}
 
 
-class _Server:
-  """A model and a corpus that are served with a log of documents."""
+class LiveDocumentsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.model_dir, self.corpus_dir = small_models.write_all(self.directory)
+    self.running = self.enter_context(contextlib.ExitStack())
 
-  def __init__(self, model_dir, corpus_dir, log, token=None):
+  def _serve(self, model_dir=None, corpus_dir=None, log='log', token=None):
+    model_dir = model_dir or self.model_dir
+    corpus_dir = corpus_dir or self.corpus_dir
+    self.running.close()  # Only one server may use a log.
+    path = os.path.join(self.directory, log)
     self.service = service_lib.Service(
       served_model.live(model_dir, corpus_dir, is_live=True),
-      log=small_models.open_log(log, corpus_dir),
+      log=small_models.open_log(path, corpus_dir),
     )
     self.writer = self.service.writer
-    self._stack = contextlib.ExitStack()
     running = running_server.run(self.service, handlers.Settings(token=token))
-    self.client = self._stack.enter_context(running).client
-    self.close = self._stack.close
+    self.client = self.running.enter_context(running).client
 
-  def post(self, add=(), remove=()):
+  def _publish_again(self, step):
+    model = model_files.open_model(self.model_dir, small_models.QA).model
+    small_models.publish(self.model_dir, self.corpus_dir, model, step)
+
+  def _post(self, add=(), remove=()):
     return self.client.post('/api/documents', {'add': add, 'remove': remove})
 
-  def found(self, k=6):
+  def _found(self, k=6):
     """Returns texts and scores of the best `k` blocks of a query."""
     edits = self.writer.edits
     (ids,), (scores,) = retrievers.over_index(edits.opened)(
@@ -77,70 +86,48 @@ class _Server:
     ids = [i for i in ids if i >= 0]
     return list(zip(edits.table.texts(ids), np.round(scores, 4).tolist()))
 
-
-class LiveDocumentsTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.directory = self.create_tempdir().full_path
-    self.model_dir, self.corpus_dir = small_models.write_all(self.directory)
-    self.server = None
-
-  def _serve(self, model_dir=None, corpus_dir=None, log='log', token=None):
-    if self.server:
-      self.server.close()  # Only one server may use a log.
-    self.server = _Server(
-      model_dir or self.model_dir,
-      corpus_dir or self.corpus_dir,
-      os.path.join(self.directory, log),
-      token,
-    )
-    self.addCleanup(self.server.close)
-
-  def _publish_again(self):
-    model = model_files.open_model(self.model_dir, small_models.QA).model
-    small_models.publish(self.model_dir, self.corpus_dir, model, 1)
-
-  def test_documents_are_added_replaced_removed_and_replayed(self):
+  def test_documents_are_added_replaced_removed_replayed_and_survive_swaps(
+    self,
+  ):
     self._serve()
-    reply = self.server.post([_document('x'), _document('y', 'A c.')])
+    reply = self._post([_document('x'), _document('y', 'A c.')])
     self.assertEqual(reply.json, {'num_documents': 2, 'num_blocks': 6})
-    self.assertContainsSubset({_TEXT, 'A c.'}, dict(self.server.found()))
-    reply = self.server.post([_document('x', 'E a.')], ['y'])
+    self.assertContainsSubset({_TEXT, 'A c.'}, dict(self._found()))
+    reply = self._post([_document('x', 'E a.')], ['y'])
     self.assertEqual(reply.json, {'num_documents': 1, 'num_blocks': 5})
-    after = self.server.found()
+    after = self._found()
     self.assertContainsSubset({'E a.'}, dict(after))
     self.assertNoCommonElements({_TEXT, 'A c.'}, dict(after))
     self._serve()  # The second server reads the log.
-    self.assertEqual(self.server.found(), after)
-    self._publish_again()
-    self.assertTrue(self.server.service.check())
-    self.assertEqual(self.server.found(), after)  # Both versions are equal.
+    self.assertEqual(self._found(), after)
+    self._publish_again(1)
+    self.assertTrue(self.service.check())
+    self.assertEqual(self._found(), after)  # Both versions are equal.
 
-  def test_a_change_during_a_swap_is_not_lost(self):
-    self._serve()
+    # A change during a swap is not lost.
     adopt = edited_corpus.EditedCorpus.adopt
     changing = []
 
     def adopt_and_change(new, old):
       adopt(new, old)
       if not changing:
-        changing.append(self.server.post([_document('x')]).status)
+        changing.append(self._post([_document('x')]).status)
 
-    self._publish_again()
+    self._publish_again(2)
     with mock.patch.object(
       edited_corpus.EditedCorpus, 'adopt', adopt_and_change
     ):
-      self.assertTrue(self.server.service.check())
+      self.assertTrue(self.service.check())
     self.assertEqual(changing, [200])
-    self.assertIn(_TEXT, dict(self.server.found()))
+    self.assertIn(_TEXT, dict(self._found()))
 
   def test_removals_of_other_ids_are_forgotten_at_the_next_start(self):
     self._serve()
     own = tiny.ARTICLES[0].article_id
-    self.server.post([_document('x'), _document('y')])
-    self.server.post(remove=['x', own])
+    self._post([_document('x'), _document('y')])
+    self._post(remove=['x', own])
     self._serve()
-    self.server.close()
+    self.running.close()
     log = small_models.open_log(
       os.path.join(self.directory, 'log'), self.corpus_dir
     )
@@ -153,8 +140,8 @@ class LiveDocumentsTest(absltest.TestCase):
     self._serve()
     second = _document('second', 'A f. C e.')
     fourth = _document('fourth', 'D e. F a. B c. A a. D d.')
-    self.assertEqual(self.server.post([second, fourth], ['first']).status, 200)
-    changed = self.server.found(10)
+    self.assertEqual(self._post([second, fourth], ['first']).status, 200)
+    changed = self._found(10)
     corpus_dir = tiny.write_corpus(
       os.path.join(self.directory, 'again'),
       [
@@ -165,7 +152,7 @@ class LiveDocumentsTest(absltest.TestCase):
     model_dir = os.path.join(self.directory, 'again_model')
     small_models.write(model_dir, corpus_dir)
     self._serve(model_dir, corpus_dir, 'again_log')
-    self.assertCountEqual(changed, self.server.found(10))
+    self.assertCountEqual(changed, self._found(10))
 
   def test_acknowledged_documents_survive_a_kill(self):
     log = os.path.join(self.directory, 'log')
@@ -179,7 +166,7 @@ class LiveDocumentsTest(absltest.TestCase):
       server.kill()
       acknowledged = max([acknowledged, *map(int, server.stdout)])
     self._serve()
-    found = set(self.server.writer.edits.documents)
+    found = set(self.writer.edits.documents)
     whole = {f'{i}-{part}' for i in range(acknowledged + 1) for part in 'ab'}
     self.assertContainsSubset(whole, found)
     # The last, unacknowledged change may be there as a whole.
@@ -188,121 +175,68 @@ class LiveDocumentsTest(absltest.TestCase):
   def test_an_article_of_the_corpus_is_removed_with_the_token(self):
     self._serve(token='secret')
     body = {'add': [], 'remove': [tiny.ARTICLES[0].article_id]}
-    for token, status in (
-      *(('', 401), ('other', 401), ('secret', 200), ('secret', 404)),
-    ):
-      reply = self.server.client.post(
-        '/api/documents', body, Authorization=f'Bearer {token}'
-      )
-      self.assertEqual(reply.status, status)
-      if status == 200:
-        self.assertEqual(reply.json['num_documents'], 0)
-        self.assertLen(self.server.found(), reply.json['num_blocks'])
-        self.assertLess(reply.json['num_blocks'], 4)
-    asked = self.server.client.post(
-      '/api/ask', {'question': 'a'}, Authorization='Bearer secret'
-    )
+    tokens = '', 'other', 'secret', 'secret'
+    headers = [{'Authorization': f'Bearer {token}'} for token in tokens]
+    replies = [
+      self.client.post('/api/documents', body, **each) for each in headers
+    ]
+    statuses = [reply.status for reply in replies]
+    self.assertEqual(statuses, [401, 401, 200, 404])
+    removed = replies[2].json
+    self.assertEqual(removed['num_documents'], 0)
+    self.assertLen(self._found(), removed['num_blocks'])
+    self.assertLess(removed['num_blocks'], 4)
+    asked = self.client.post('/api/ask', {'question': 'a'}, **headers[-1])
     self.assertEqual(asked.status, 200)
 
-
-class OneServerTest(absltest.TestCase):
-  """Tests that leave no document, so they share a server."""
-
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    directory = cls.enter_context(tempfile.TemporaryDirectory())
-    paths = small_models.write_all(directory)
-    cls.server = _Server(*paths, os.path.join(directory, 'log'))
-    cls.addClassCleanup(cls.server.close)
-
-  def tearDown(self):
-    if documents := list(self.server.writer.edits.documents):
-      self.server.post(remove=documents)
-    super().tearDown()
-
-  def test_a_change_that_cannot_be_logged_is_503_and_leaves_nothing(self):
-    before = self.server.found()
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, limits[1]))
-    try:
-      reply = self.server.post([_document('x', 'A c. ' * 9000)])
-    finally:
-      resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    self.assertEqual(reply.status, 503)
-    self.assertIn('log cannot be written', reply.json['error'])
-    self.assertEqual(self.server.found(), before)
-    self.assertEmpty(self._added_texts())
-    self.assertEqual(
-      self.server.post([_document('x')]).json['num_documents'], 1
-    )
-
-  def test_replaced_documents_are_freed(self):
-    for text in (_TEXT, 'A c.', 'E a.') * 3:
-      self.assertEqual(self.server.post([_document('x', text)]).status, 200)
-    self.assertEqual(self._added_texts(), ['E a.'])
-    self.assertIn('E a.', dict(self.server.found()))
-
-  def _added_texts(self):
-    """Returns the texts of document x's blocks in memory."""
-    gc.collect()
-    return [
-      each.text
-      for each in gc.get_objects()
-      if isinstance(each, blocks.Block) and each.article_id == 'x'
-    ]
-
-  def test_requests_of_one_batch_are_checked_in_order(self):
+  @contextlib.contextmanager
+  def _held_up(self, owner, name):
+    """Gives two events: a call of `name` has begun, and calls may go on."""
     begun, gate = threading.Event(), threading.Event()
-    write = changes.DocumentLog.write
-
-    def hold_up(log, documents):
-      begun.set()
-      gate.wait(running_server.SECS)
-      write(log, documents)
-
-    add = changes.Change([changes.Document('x', 'a', _TEXT)])
-    remove = changes.Change([], ['x'])
-    with mock.patch.object(changes.DocumentLog, 'write', hold_up):
-      self.server.writer.submit(
-        changes.Change([changes.Document('y', 'a', _TEXT)])
-      )
-      begun.wait(running_server.SECS)
-      futures = [
-        self.server.writer.submit(c) for c in (add, remove, remove, add)
-      ]
-      gate.set()
-      outcomes = [type(f.exception(running_server.SECS)) for f in futures]
-    none = type(None)
-    self.assertEqual(outcomes, [none, none, errors.RequestError, none])
-    self.assertIn(_TEXT, dict(self.server.found()))
-
-  def test_questions_are_answered_while_a_document_is_embedded(self):
-    begun, gate = threading.Event(), threading.Event()
-    embed = embedding.embed_blocks
+    call = getattr(owner, name)
 
     def hold_up(*arguments, **options):
       begun.set()
       gate.wait(running_server.SECS)
-      return embed(*arguments, **options)
+      return call(*arguments, **options)
 
-    with mock.patch.object(embedding, 'embed_blocks', hold_up):
+    with mock.patch.object(owner, name, hold_up):
+      yield begun, gate
+
+  def test_requests_are_checked_in_order_and_questions_do_not_wait(self):
+    self._serve()
+    add = changes.Change([changes.Document('x', 'a', _TEXT)])
+    remove = changes.Change([], ['x'])
+    with self._held_up(changes.DocumentLog, 'write') as (begun, gate):
+      self.writer.submit(changes.Change([changes.Document('y', 'a', _TEXT)]))
+      begun.wait(running_server.SECS)
+      futures = [self.writer.submit(c) for c in (add, remove, remove, add)]
+      gate.set()
+      outcomes = [type(f.exception(running_server.SECS)) for f in futures]
+    none = type(None)
+    self.assertEqual(outcomes, [none, none, errors.RequestError, none])
+    self.assertIn(_TEXT, dict(self._found()))
+
+    # Questions are answered while a document is embedded.
+    text = 'D d.'
+    with self._held_up(embedding, 'embed_blocks') as (begun, gate):
       wait = running_server.in_thread(
-        lambda: self.server.post([_document('x')])
+        lambda: self._post([_document('z', text)])
       )
       self.assertTrue(begun.wait(running_server.SECS))
       for reply in (
-        self.server.client.get('/healthz'),
-        self.server.client.post('/api/ask', {'question': 'a'}),
+        self.client.get('/healthz'),
+        self.client.post('/api/ask', {'question': 'a'}),
       ):
         self.assertEqual(reply.status, 200)
-      self.assertNotIn(_TEXT, dict(self.server.found()))
+      self.assertNotIn(text, dict(self._found(9)))
       gate.set()
       self.assertEqual(wait().status, 200)
-    self.assertIn(_TEXT, dict(self.server.found()))
+    self.assertIn(text, dict(self._found(9)))
 
-  def test_broken_requests_change_nothing(self):
-    good, before = _document('x'), self.server.found()
+  def test_broken_or_unlogged_requests_leave_nothing(self):
+    self._serve()
+    good, before = _document('x'), self._found()
     for add, remove, status in (
       ([], [], 400),
       ([good, good], [], 400),
@@ -313,14 +247,38 @@ class OneServerTest(absltest.TestCase):
       ([_document('x', 'a' * 100_001)], [], 400),
       ([_document(str(i)) for i in range(65)], [], 400),
     ):
-      reply = self.server.post(add, remove)
+      reply = self._post(add, remove)
       self.assertEqual((reply.status, list(reply.json)), (status, ['error']))
-    reply = self.server.client.post('/api/documents', {'add': [good]})
+    reply = self.client.post('/api/documents', {'add': [good]})
     self.assertEqual(reply.status, 400)
     body = {'add': [good], 'remove': []}
-    reply = self.server.client.request('POST', '/api/documents', body)
+    reply = self.client.request('POST', '/api/documents', body)
     self.assertEqual(reply.status, 415)
-    self.assertEqual(self.server.found(), before)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, limits[1]))
+    try:
+      reply = self._post([_document('x', 'A c. ' * 9000)])
+    finally:
+      resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    self.assertEqual(reply.status, 503)
+    self.assertIn('log cannot be written', reply.json['error'])
+    self.assertEqual(self._found(), before)
+    self.assertEmpty(self._added_texts())
+    # Replaced documents are freed, too.
+    for text in (_TEXT, 'A c.', 'E a.') * 3:
+      reply = self._post([_document('x', text)])
+      self.assertEqual(reply.json['num_documents'], 1)
+    self.assertEqual(self._added_texts(), ['E a.'])
+    self.assertIn('E a.', dict(self._found()))
+
+  def _added_texts(self):
+    """Returns the texts of document x's blocks in memory."""
+    gc.collect()
+    return [
+      each.text
+      for each in gc.get_objects()
+      if isinstance(each, blocks.Block) and each.article_id == 'x'
+    ]
 
 
 if __name__ == '__main__':

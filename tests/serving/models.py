@@ -1,6 +1,5 @@
 """Model directories for tests of exported models, and a separate process."""
 
-import dataclasses
 import json
 import os
 import subprocess
@@ -35,10 +34,7 @@ def write_corpus(directory: str) -> str:
 
 def config(**finetuning: Any) -> config_lib.ExperimentConfig:
   """Returns the tiny config with changed fields of `finetuning`."""
-  base = tiny.config(lengths={'question_tokens': 4})
-  return dataclasses.replace(
-    base, finetuning=dataclasses.replace(base.finetuning, **finetuning)
-  )
+  return tiny.config(lengths={'question_tokens': 4}, finetuning=finetuning)
 
 
 def write_model(

@@ -18,9 +18,7 @@ from tests.serving import browser as browser_lib
 from tests.serving import running_server
 from tests.serving import small_models
 
-_SIZES = [
-  (width, scheme) for width in (1280, 390) for scheme in ('light', 'dark')
-]
+_WIDTHS = 1280, 390
 _HEIGHT = 844
 _TOKEN = 'a-token-of-24-characters'
 _ARTICLES = (
@@ -67,9 +65,9 @@ class PageTest(parameterized.TestCase):
     )
     return f'http://127.0.0.1:{self.running.client.port}/'
 
-  def _show(self, url, width=1280, scheme='light', until=_STARTED):
+  def _show(self, url, width=1280, until=_STARTED):
     self.browser.messages.clear()
-    self.browser.show(url, width, _HEIGHT, scheme)
+    self.browser.show(url, width, _HEIGHT, 'light')
     self.browser.wait(until)
 
   def _text(self, selector):
@@ -103,10 +101,12 @@ class PageTest(parameterized.TestCase):
     self.browser.wait(until)
 
   def _check_accessible(self, width):
-    self.assertEqual(
-      self.browser.evaluate('document.documentElement.scrollWidth'), width
-    )
-    self.assertEmpty(self.browser.violations())
+    for scheme in ('dark', 'light'):
+      self.browser.prefer(scheme)
+      self.assertEqual(
+        self.browser.evaluate('document.documentElement.scrollWidth'), width
+      )
+      self.assertEmpty(self.browser.violations())
 
   def _check_no_errors_and_no_foreign_requests(self, url):
     for message in self.browser.messages:
@@ -117,10 +117,10 @@ class PageTest(parameterized.TestCase):
         requested = message['params']['request']['url']
         self.assertStartsWith(requested.replace('data:,', url), url)
 
-  @parameterized.parameters(*_SIZES)
-  def test_asks_an_example_with_the_keyboard_alone(self, width, scheme):
+  @parameterized.parameters(*_WIDTHS)
+  def test_asks_an_example_with_the_keyboard_alone(self, width):
     url = self._serve(examples=_EXAMPLES)
-    self._show(url, width, scheme)
+    self._show(url, width)
     self._check_accessible(width)
     self._press_on('a b ?')
     self.assertEqual(self._address(), '?q=a+b+%3F')
@@ -143,10 +143,10 @@ class PageTest(parameterized.TestCase):
     self._check_accessible(width)
     self._check_no_errors_and_no_foreign_requests(url)
 
-  @parameterized.parameters(*_SIZES)
-  def test_completes_a_sentence(self, width, scheme):
+  @parameterized.parameters(*_WIDTHS)
+  def test_completes_a_sentence(self, width):
     url = self._serve(completer=self.completer, examples=_EXAMPLES)
-    self._show(url, width, scheme)
+    self._show(url, width)
     self._press_on('a ____ d')
     self.assertEqual(self._address(), '?m=a+%5BMASK%5D+%5BMASK%5D+d')
     self.assertLen(self._text('.answer mark'), 2)
@@ -156,10 +156,10 @@ class PageTest(parameterized.TestCase):
     self._check_accessible(width)
     self._check_no_errors_and_no_foreign_requests(url)
 
-  @parameterized.parameters(*_SIZES)
-  def test_finds_an_article_and_opens_it_at_the_block(self, width, scheme):
+  @parameterized.parameters(*_WIDTHS)
+  def test_finds_an_article_and_opens_it_at_the_block(self, width):
     url = self._serve()
-    self._show(f'{url}?s=', width, scheme)
+    self._show(f'{url}?s=', width)
     self._submit('LIMO')
     self.assertEqual(self._text('.titles a'), ['Limón'])
     self._submit('oran')
@@ -173,13 +173,13 @@ class PageTest(parameterized.TestCase):
     self._check_accessible(width)
     self._check_no_errors_and_no_foreign_requests(url)
 
-  @parameterized.parameters(*_SIZES)
-  def test_a_refused_answer_comes_after_the_refusal(self, width, scheme):
+  @parameterized.parameters(*_WIDTHS)
+  def test_a_refused_answer_comes_after_the_refusal(self, width):
     answerer = dataclasses.replace(
       self.model.answerer, confidence=calibration.Confidence(threshold=1.0)
     )
     url = self._serve(answerer=answerer)
-    self._show(f'{url}?q=a+b+%3F', width, scheme, until=_ANSWERED)
+    self._show(f'{url}?q=a+b+%3F', width, until=_ANSWERED)
     self.assertEqual(
       self._text('.answer'), ['The corpus does not seem to say.']
     )
@@ -200,10 +200,10 @@ class PageTest(parameterized.TestCase):
     value = 'document.getElementById("text").value'
     self.assertEqual(self.browser.evaluate(value), 'a b ?')
 
-  @parameterized.parameters(*_SIZES)
-  def test_edits_a_block(self, width, scheme):
+  @parameterized.parameters(*_WIDTHS)
+  def test_edits_a_block(self, width):
     url = self._serve(allow_edits=True)
-    self._show(url, width, scheme)
+    self._show(url, width)
     self._submit('a b ?')
     first = '.steps li:first-child'
     (block,) = self.browser.evaluate(

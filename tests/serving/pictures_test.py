@@ -65,9 +65,6 @@ class CurvesTest(absltest.TestCase):
       drawn.svg,
     )
 
-  def test_the_same_input_gives_the_same_drawing(self):
-    self.assertEqual(_draw([1, 2, 3]), _draw([1, 2, 3]))
-
   def test_values_that_are_not_finite_leave_a_gap(self):
     drawn = _draw([1, 2, np.nan, 4, np.inf, 6, 7])
     # 1 2, 4, and 6 7.

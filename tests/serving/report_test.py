@@ -14,6 +14,7 @@ from realm_tf.serving import report
 from realm_tf.serving import run_reader
 from tests.serving import small_run
 
+_UTILITY = [{'step': 1, 'marginal_retrieval_utility': 0.5}]
 _EVIL = '</title><script>alert("x")</script><b onclick="x">'
 
 
@@ -51,16 +52,12 @@ class PageTest(absltest.TestCase):
     return re.findall('<h2[^>]*>([^<]*)', text)
 
   def test_every_kind_of_content_has_a_section(self):
-    text = self._build(
-      'run',
-      rows=[{'step': 1, 'marginal_retrieval_utility': 0.5}],
-      examples=[small_run.EXAMPLE],
-    )
-    self.assertEqual(
-      self._headings(text), ['What retrieval learns', 'Examples']
-    )
+    text = self._build('run', rows=_UTILITY, examples=[small_run.EXAMPLE])
+    headings = ['What retrieval learns', 'Examples']
+    self.assertEqual(self._headings(text), headings)
     self.assertIn('step: all together 0.5"', text)
     self.assertIn('<mark>pound</mark>', text)
+    self.assertEmpty(self._headings(self._build('only a log')))
 
   def test_the_comparison_comes_first(self):
     systems = {_EVIL: np.array([[61.5], [60.25], [63.0]])}
@@ -85,21 +82,14 @@ class PageTest(absltest.TestCase):
     self.assertIn('<th scope="row">a set</th>', text)
     self.assertIn('7.25', text)
 
-  def test_a_run_with_only_a_log_has_no_empty_section(self):
-    self.assertEqual(self._headings(self._build('run')), [])
-
-  def test_contents_link_to_each_section(self):
-    reader = _Reader(self._build('run', examples=[small_run.EXAMPLE]))
+  def test_the_page_is_self_contained_and_links_to_each_section(self):
+    text = self._build('run', rows=_UTILITY, examples=[small_run.EXAMPLE])
+    reader = _Reader(text)
     links = [v for v in reader.values('href') if v.startswith('#')]
     sections = [v for t, n, v in reader.attributes if (t, n) == ('h2', 'id')]
     self.assertEqual([link[1:] for link in links[: len(sections)]], sections)
     ids = reader.values('id')
     self.assertLen(set(ids), len(ids))
-
-  def test_the_page_is_self_contained(self):
-    rows = [{'step': 1, 'marginal_retrieval_utility': 0.5}]
-    text = self._build('run', rows=rows, examples=[small_run.EXAMPLE])
-    reader = _Reader(text)
     for name in ('href', 'data', 'action'):
       for value in reader.values(name):
         self.assertStartsWith(value, '#')
@@ -127,13 +117,12 @@ class PageTest(absltest.TestCase):
     self.assertIn('&lt;script&gt;alert(&#34;x&#34;)', text)
 
   def test_the_same_input_gives_the_same_page(self):
-    first = self._build('run', examples=[small_run.EXAMPLE])
+    first = self._build('run', rows=_UTILITY, examples=[small_run.EXAMPLE])
     runs = run_reader.read([os.path.join(self.folder, 'run')])
     self.assertEqual(report.build(runs, []), first)
 
   def test_runs_share_a_drawing(self):
-    rows = [{'step': 1, 'marginal_retrieval_utility': 0.5}]
-    text = self._build('a', 'b', rows=rows, examples=[small_run.EXAMPLE])
+    text = self._build('a', 'b', rows=_UTILITY, examples=[small_run.EXAMPLE])
     self.assertIn('<h3>a, step 10</h3>', text)
     self.assertIn('<h3>b, step 10</h3>', text)
     self.assertEqual(text.count('<img'), 1)

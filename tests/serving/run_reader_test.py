@@ -28,9 +28,7 @@ class RunReaderTest(parameterized.TestCase):
     self.assertEqual(run.last_step, 10)
     self.assertEqual(list(run.series['loss'].values), [4.0, 2.5])
     self.assertEqual(run.examples, [small_run.EXAMPLE])
-
-  def test_only_the_log_is_required(self):
-    path = small_run.write(self._path('run'))
+    path = small_run.write(self._path('only the log'))
     pathlib.Path(layout.done_file(path)).touch()
     [run] = run_reader.read([path])
     self.assertTrue(run.is_done)
@@ -66,17 +64,10 @@ class RunReaderTest(parameterized.TestCase):
     curve.write_text(
       '{"coverage": 0.5, "risk": 0}\n{"coverage": 1, "risk": 0.25}\n'
     )
-    runs = run_reader.read([path])
+    runs, risks = run_reader.read([path]), [(0.5, 0), (1, 0.25)]
     self.assertEqual(
       run_reader.evaluations(runs, []),
-      [
-        (
-          'run: all questions',
-          {'f1': 1},
-          {'dev': {'f1': 2}},
-          [(0.5, 0), (1, 0.25)],
-        )
-      ],
+      [('run: all questions', {'f1': 1}, {'dev': {'f1': 2}}, risks)],
     )
     curve.write_text('{"coverage": 0.5}\n')
     with self.assertRaisesRegex(

@@ -1,7 +1,6 @@
 """Model directories with random parameters over the corpus of `tiny`."""
 
 from collections.abc import Sequence
-import dataclasses
 import functools
 import os
 import shutil
@@ -36,10 +35,8 @@ def write(
 
 
 def _config():
-  config = tiny.config()
   # A load compiles each batch size up to this one.
-  finetuning = dataclasses.replace(config.finetuning, eval_batch_size=2)
-  return dataclasses.replace(config, finetuning=finetuning)
+  return tiny.config(finetuning={'eval_batch_size': 2})
 
 
 def publish(path: str, corpus_dir: str, model: Any, step: int) -> None:

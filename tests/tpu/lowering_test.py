@@ -16,36 +16,26 @@ from tests import tiny
 (_WHERE,) = chips.parse('v4:1x1x1')  # 2 cores.
 
 
-def _module():
-  """Returns the module of a step that updates a variable."""
-  variable = tf.Variable([1.0, 2.0])
-
-  def step(batch, scale):
-    variable.assign_add(scale * batch['values'])
-    return tf.reduce_sum(variable)
-
-  program = lowering.Program(
-    'step', step, ({'values': tf.TensorSpec([2])}, tf.TensorSpec([])), 2, ()
-  )
-  module = hlo_pb2.HloModuleProto.FromString(lowering.lower(program).module)
-  return module, variable
-
-
 class LoweringTest(absltest.TestCase):
-  def test_arguments_and_variables_are_parameters_without_values(self):
-    module, variable = _module()
+  def test_a_step_has_parameters_and_updates_them_in_place(self):
+    variable = tf.Variable([1.0, 2.0])
+
+    def step(batch, scale):
+      variable.assign_add(scale * batch['values'])
+      return tf.reduce_sum(variable)
+
+    program = lowering.Program(
+      'step', step, ({'values': tf.TensorSpec([2])}, tf.TensorSpec([])), 2, ()
+    )
+    module = hlo_pb2.HloModuleProto.FromString(lowering.lower(program).module)
+    # Arguments and variables are parameters, without values.
     shapes = [
       list(each.dimensions) for each in module.host_program_shape.parameters
     ]
     self.assertCountEqual(shapes, [[2], [], [2]])
     self.assertEqual(variable.numpy().tolist(), [1.0, 2.0])
-
-  def test_an_update_has_the_memory_of_its_variable(self):
-    module, _ = _module()
     self.assertLen(module.input_output_alias.entries, 1)
-
-  def test_no_copies_and_no_places_are_left(self):
-    module, _ = _module()
+    # No copies and no places are left.
     entry = module.computations[-1]
     self.assertIn('add', [each.opcode for each in entry.instructions])
     self.assertNotIn('copy', [each.opcode for each in entry.instructions])

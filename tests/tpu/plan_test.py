@@ -48,8 +48,7 @@ class PlanTest(absltest.TestCase):
     self.assertIn('v3:4x8: 64 cores, each with 17.2 GB', blocks)
 
   def test_a_program_above_the_memory_says_how_much_and_what_to_do(self):
-    large = _FITS._replace(temporary_bytes=20e9)
-    found = plan.row(_PROGRAM, _V5E, large)
+    found = plan.row(_PROGRAM, _V5E, _FITS._replace(temporary_bytes=20e9))
     self.assertEqual(
       found.problem,
       'pretraining must fit in the memory of a core of v5e:8x8. Found 23.6 GB, '
@@ -57,7 +56,7 @@ class PlanTest(absltest.TestCase):
     )
     self.assertIn(found.problem, plan.table([found]).splitlines())
 
-  def test_the_compilers_message_about_memory_becomes_the_same_line(self):
+  def test_the_compilers_messages_about_memory_become_the_same_line(self):
     found = _failed(
       'RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 20.00G '
       'of 15.00G hbm. Exceeded hbm capacity by 5.00G.\n\nTotal ...'
@@ -65,8 +64,6 @@ class PlanTest(absltest.TestCase):
     # 20 and 15 GiB.
     self.assertIn('21.5 GB, 5.4 GB above its 16.1. Try: one', found.problem)
     self.assertNotIn('\n', found.problem)
-
-  def test_a_message_about_temporaries_names_them(self):
     found = _failed(
       'RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, '
       'the total memory required for HLO temporaries (32.50G) exceeds '

@@ -1,6 +1,7 @@
 """Tests for realm_tf.training.closed_book_trainer."""
 
 import os
+import tempfile
 
 from absl.testing import absltest
 import numpy as np
@@ -46,22 +47,25 @@ def _config():
 
 
 class ClosedBookRunTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.directory = self.create_tempdir().full_path
-    self.corpus_dir = tiny.write_corpus(self.directory)
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.directory = cls.enter_context(tempfile.TemporaryDirectory())
+    cls.corpus_dir = tiny.write_corpus(cls.directory)
+    cls.run_dir, cls.rows = cls._train('run', _QUESTIONS)
+    cls.book = loading.load_closed_book(cls.run_dir, cls.corpus_dir)
 
-  def _train(self, name, examples, init_from=None, resume=False):
-    inputs = job.open_inputs(_config(), self.corpus_dir)
-    run_dir = os.path.join(self.directory, name)
+  @classmethod
+  def _train(cls, name, examples, init_from=None, resume=False):
+    inputs = job.open_inputs(_config(), cls.corpus_dir)
+    run_dir = os.path.join(cls.directory, name)
     run = job.Job(run_dir, job.InitFrom(init_from), resume=resume)
     closed_book_trainer.run(inputs, examples, run)
     return run_dir, tiny.read_rows(layout.metrics_file(run_dir))
 
   def test_a_span_becomes_one_mask_and_the_output(self):
-    table = tiny.open_queries(
-      self.directory, [('A b c d e f.', [(1, 3)], 0)] * 2
-    )
+    directory = self.create_tempdir().full_path
+    table = tiny.open_queries(directory, [('A b c d e f.', [(1, 3)], 0)] * 2)
     config = _config()
     pairs = closed_book_trainer.of_queries(table, config.closed_book, _MASK)
     batch = next(closed_book_trainer.batches(pairs, _END, experiment=config))
@@ -89,24 +93,19 @@ class ClosedBookRunTest(absltest.TestCase):
       self.assertEqual(answers[tuple(_ids(question))], [*_ids(answer), _END])
 
   def test_answers_the_questions_of_training(self):
-    run_dir, rows = self._train('run', _QUESTIONS)
-    self.assertEqual(rows[-1]['answers_right'], 100.0)
-    found = loading.load_closed_book(run_dir, self.corpus_dir).answer(
-      [question.question for question in _QUESTIONS]
-    )
+    self.assertEqual(self.rows[-1]['answers_right'], 100.0)
+    found = self.book.answer([question.question for question in _QUESTIONS])
     texts = [answer.prediction for answer in found]
     self.assertEqual(texts, ['c d', 'f', 'a b .'])
     # The mean over 3 + 2 + 4 wordpieces is the loss after the last step.
     total = sum(answer.score for answer in found)
-    self.assertLess(abs(-total / 9 - rows[-1]['loss']), 0.05)
+    self.assertLess(abs(-total / 9 - self.rows[-1]['loss']), 0.05)
     for answer in found:
       self.assertEmpty(answer.evidence)
       self.assertAlmostEqual(answer.probability, np.exp(answer.score), 5)
 
   def test_it_is_evaluated_without_recall(self):
-    run_dir, _ = self._train('run', _QUESTIONS)
-    book = loading.load_closed_book(run_dir, self.corpus_dir)
-    (system,) = open_qa.systems('none', book.table, [book], 0)
+    (system,) = open_qa.systems('none', self.book.table, [self.book], 0)
     metrics = system.run(_QUESTIONS, [1, 5], f'{self.directory}/evaluation')
     self.assertEqual(metrics['exact_match'], 100.0)
     self.assertFalse([name for name in metrics if 'recall' in name])
@@ -118,24 +117,22 @@ class ClosedBookRunTest(absltest.TestCase):
     table.manifest['vocabulary_sha256'] = tiny.TOKENIZER.vocabulary_sha256
     first, rows = self._train('first', table)
     self.assertEqual(rows[-1]['answers_right'], 100.0)
-    _, fresh = self._train('fresh', _QUESTIONS)
     _, warm = self._train('warm', _QUESTIONS, init_from=first)
-    self.assertNotEqual(warm[0]['loss'], fresh[0]['loss'])
+    self.assertNotEqual(warm[0]['loss'], self.rows[0]['loss'])
 
   def test_a_resumed_run_equals_an_uninterrupted_run(self):
-    _, expected = self._train('whole', _QUESTIONS)
     with killed.at_step(self, closed_book_trainer.ClosedBookTrainer, 40):
       self._train('killed', _QUESTIONS)
     _, rows = self._train('killed', _QUESTIONS, resume=True)
     self.assertEqual(
-      [row['loss'] for row in rows], [row['loss'] for row in expected]
+      [row['loss'] for row in rows], [row['loss'] for row in self.rows]
     )
 
   def test_questions_without_answers_are_a_mistake(self):
     question = questions_lib.Question('a', ('b',), regex=True)
     with self.assertRaisesRegex(errors.UserError, 'with an answer'):
-      self._train('run', [question])
-    self.assertFalse(os.path.exists(os.path.join(self.directory, 'run')))
+      self._train('none', [question])
+    self.assertFalse(os.path.exists(os.path.join(self.directory, 'none')))
 
 
 if __name__ == '__main__':

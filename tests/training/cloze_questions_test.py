@@ -1,11 +1,8 @@
 """Tests for realm_tf.training.cloze_questions."""
 
-import dataclasses
-
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions
 from realm_tf.data import held_out
@@ -26,14 +23,12 @@ class ClozeQuestionsTest(absltest.TestCase):
   def _ask(self, queries, held_out_share=0.0, num_steps=1, num_others=0):
     directory = self.create_tempdir().full_path
     self.table = tiny.open_corpus(directory)
-    config = dataclasses.replace(
-      config_lib.ExperimentConfig(),
-      held_out=config_lib.HeldOutConfig(share=held_out_share),
-      finetuning=config_lib.FinetuningConfig(
-        optimizer=config_lib.OptimizerConfig(1e-3, num_steps),
-        batch_size=1,
-        sentence_share=0.25,
-      ),
+    config = tiny.config(
+      held_out={'share': held_out_share},
+      finetuning={
+        'optimizer': {'num_steps': num_steps},
+        'sentence_share': 0.25,
+      },
     )
     inputs = job.Inputs(
       config, directory, self.table, tiny.TOKENIZER, (0, 0), np.zeros(0)

@@ -32,13 +32,13 @@ class FinetuningRunTest(absltest.TestCase):
     self.directory = self.create_tempdir().full_path
     self.corpus_dir = tiny.write_corpus(self.directory)
 
-  def _run(self, name, questions=_QUESTIONS, options=None, **changes):
+  def _run(self, name, questions=_QUESTIONS, judge=None, **changes):
     config = tiny.config(
       finetuning={'batch_size': 3, 'log_every_steps': 1, **changes}
     )
     inputs = job.open_inputs(config, self.corpus_dir)
     run_dir = os.path.join(self.directory, name)
-    options = options(inputs) if options else {}
+    options = {'exact_match': judge(inputs)} if judge else {}
     finetuning_run.run(inputs, questions, job.Job(run_dir), **options)
     return run_dir
 
@@ -73,15 +73,15 @@ class FinetuningRunTest(absltest.TestCase):
     scores = {2: 7.0, 4: 5.0}
     judged = []
 
-    def options(_):
-      def score(model, index):
-        judged.append(index.path)
-        return scores[2 * len(judged)]
-
-      return {'exact_match': score}
+    def score(model, index):
+      judged.append(index.path)
+      return scores[2 * len(judged)]
 
     run_dir = self._run(
-      'best', options=options, judge_every_steps=2, freeze_block_tower=False
+      'best',
+      judge=lambda _: score,
+      judge_every_steps=2,
+      freeze_block_tower=False,
     )
     self.assertLen(judged, 2)
     self.assertEqual(versions.newest(layout.params_root(run_dir)).step, 2)
@@ -91,17 +91,11 @@ class FinetuningRunTest(absltest.TestCase):
     self.assertLen(answerer.answer(['a b ?']), 1)
 
   def test_judged_by_exact_match_with_patience(self):
-    def options(inputs):
-      never = [questions_lib.Question('a', ('no such answer',))]
-      return {
-        'exact_match': loading.Validator(
-          never, inputs.table, inputs.tokenizer, inputs.config
-        )
-      }
-
-    run_dir = self._run(
-      'stopped', options=options, judge_every_steps=1, patience=2
+    never = [questions_lib.Question('a', ('no such answer',))]
+    judge = lambda inputs: loading.Validator(
+      never, inputs.table, inputs.tokenizer, inputs.config
     )
+    run_dir = self._run('stopped', judge=judge, judge_every_steps=1, patience=2)
     self.assertEqual(self._rows(run_dir)[-1]['step'], 3)
     rows = tiny.read_rows(layout.dev_metrics_file(run_dir))
     self.assertEqual(

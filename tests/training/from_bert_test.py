@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import tempfile
 
 from absl.testing import absltest
 import numpy as np
@@ -41,35 +42,39 @@ _WORDS = 'word_embeddings/embeddings'
 
 
 class FromBertTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.directory = self.create_tempdir().full_path
-    self.inputs = job.open_inputs(
-      tiny.config(), tiny.write_corpus(self.directory)
-    )
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.shared = cls.enter_context(tempfile.TemporaryDirectory())
+    cls.inputs = job.open_inputs(tiny.config(), tiny.write_corpus(cls.shared))
     rng = np.random.default_rng(0)
-    self.bert = {
+    cls.bert = {
       f'bert.{name}': value
       for name, value in numpy_bert.random_weights(_CONFIG, rng).items()
     } | {
       name: rng.normal(size=shape).astype(np.float32)
       for name, shape in _HEAD.items()
     }
-
-  def _path(self, name):
-    return os.path.join(self.directory, name)
-
-  def _import(self):
-    """Returns the model directory of the BERT."""
-    source = self._path('hugging_face')
+    source = os.path.join(cls.shared, 'hugging_face')
     os.mkdir(source)
     with open(os.path.join(source, 'config.json'), 'w') as file:
       json.dump(_CONFIG, file)
-    weights.write_arrays(self.bert, os.path.join(source, 'model.safetensors'))
+    weights.write_arrays(cls.bert, os.path.join(source, 'model.safetensors'))
     with open(os.path.join(source, 'vocab.txt'), 'w') as file:
       file.writelines(f'{piece}\n' for piece in tiny.TOKENIZER.vocabulary)
-    model_writing.write(hugging_face.load(source), self._path('bert'))
-    return self._path('bert')
+    cls.bert_dir = os.path.join(cls.shared, 'bert')
+    model_writing.write(hugging_face.load(source), cls.bert_dir)
+    cls._warm_start(os.path.join(cls.shared, 'ict'), cls.bert_dir)
+
+  def setUp(self):
+    super().setUp()
+    self.run_dir = os.path.join(self.create_tempdir().full_path, 'ict')
+    shutil.copytree(os.path.join(self.shared, 'ict'), self.run_dir)
+
+  @classmethod
+  def _warm_start(cls, run_dir, init_from=None, resume=False):
+    run = job.Job(run_dir, job.InitFrom(init_from), resume=resume)
+    inverse_cloze_run.run(cls.inputs, [], run)
 
   def _pretraining_model(self, init_from):
     """Returns the weights that pre-training starts from."""
@@ -79,10 +84,9 @@ class FromBertTest(absltest.TestCase):
     job.load_params(model, self.inputs, job.InitFrom(init_from))
     return weights.values(model.variables)
 
-  def _warm_start(self, name, init_from=None, resume=False):
-    run = job.Job(self._path(name), job.InitFrom(init_from), resume=resume)
-    inverse_cloze_run.run(self.inputs, [], run)
-    return self._path(name)
+  def _published(self):
+    newest = versions.newest(layout.params_root(self.run_dir))
+    return weights.read(layout.params_file(newest.path))
 
   def _assert_reader_is_bert(self, arrays):
     words = self.bert['bert.embeddings.word_embeddings.weight']
@@ -100,15 +104,14 @@ class FromBertTest(absltest.TestCase):
       )
 
   def test_one_bert_starts_reader_head_and_both_embedders(self):
-    arrays = self._pretraining_model(self._import())
+    arrays = self._pretraining_model(self.bert_dir)
     self._assert_reader_is_bert(arrays)
     words = self.bert['bert.embeddings.word_embeddings.weight']
     for tower in ('query', 'block'):
       np.testing.assert_array_equal(arrays[f'{tower}_bert/{_WORDS}'], words)
 
   def test_a_warm_start_trains_the_embedders_and_publishes_the_rest(self):
-    run_dir = self._warm_start('ict', self._import())
-    arrays = self._pretraining_model(run_dir)
+    arrays = self._pretraining_model(self.run_dir)
     self._assert_reader_is_bert(arrays)
     words = self.bert['bert.embeddings.word_embeddings.weight']
     for tower in ('query', 'block'):
@@ -117,29 +120,26 @@ class FromBertTest(absltest.TestCase):
       # are small.
       self.assertGreater(np.abs(moved).max(), 1e-4)
     # The next warm start, for example on questions, publishes the rest too.
-    again = self._warm_start('again', run_dir)
+    again = f'{self.run_dir}_again'
+    self._warm_start(again, self.run_dir)
     self._assert_reader_is_bert(self._pretraining_model(again))
 
   def test_a_resumed_warm_start_publishes_the_same(self):
-    run_dir = self._warm_start('ict', self._import())
-    os.remove(layout.done_file(run_dir))
-    root = layout.params_root(run_dir)
-    before = weights.read(layout.params_file(versions.newest(root).path))
-    os.rename(root, self._path('published'))  # Like a kill before publication.
-    self._warm_start('ict', resume=True)  # A resumed run needs no init_from.
-    after = weights.read(layout.params_file(versions.newest(root).path))
+    os.remove(layout.done_file(self.run_dir))
+    before = self._published()
+    # Like a kill before publication.
+    shutil.rmtree(layout.params_root(self.run_dir))
+    self._warm_start(self.run_dir, resume=True)  # It needs no init_from.
+    after = self._published()
     self.assertEqual(before.keys(), after.keys())
     self._assert_reader_is_bert(after)
 
   def test_without_a_model_only_embedders_are_published(self):
     # An earlier run with a model ended before its first publication.
-    run_dir = self._warm_start('ict', self._import())
     for name in ('params', 'checkpoints'):
-      shutil.rmtree(os.path.join(run_dir, name))
-    self._warm_start('ict')
-    newest = versions.newest(layout.params_root(run_dir))
-    arrays = weights.read(layout.params_file(newest.path))
-    self.assertFalse(realm_model.has_reader(arrays))
+      shutil.rmtree(os.path.join(self.run_dir, name))
+    self._warm_start(self.run_dir)
+    self.assertFalse(realm_model.has_reader(self._published()))
 
 
 if __name__ == '__main__':

@@ -16,10 +16,11 @@ from tests import tiny
 _PARTS = realm_model.EMBEDDER, realm_model.MASKED_LM, realm_model.SPAN
 
 
-class LoadParamsTest(tf.test.TestCase):
+class JobTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
     self.directory = self.create_tempdir().full_path
+    self.run_dir = os.path.join(self.directory, 'run')
     self.inputs = job_lib.open_inputs(
       tiny.config(), tiny.write_corpus(self.directory)
     )
@@ -110,16 +111,6 @@ class LoadParamsTest(tf.test.TestCase):
       errors.UserError, f'{one_layer} lacks reader_bert/transformer/layer_1'
     ):
       self._load(model, None, one_layer)
-
-
-class BeginTest(tf.test.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.directory = self.create_tempdir().full_path
-    self.run_dir = os.path.join(self.directory, 'run')
-    self.inputs = job_lib.open_inputs(
-      tiny.config(), tiny.write_corpus(self.directory)
-    )
 
   def _begin(self, config=None, resume=False):
     job = job_lib.Job(self.run_dir, resume=resume)

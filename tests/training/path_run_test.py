@@ -1,6 +1,7 @@
 """Tests for realm_tf.training.path_trainer."""
 
 import os
+import tempfile
 
 from absl.testing import absltest
 import numpy as np
@@ -37,16 +38,17 @@ _QUESTIONS = [
 
 
 class PathRunTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.directory = self.create_tempdir().full_path
-    self.corpus_dir = os.path.join(self.directory, 'linked')
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.directory = cls.enter_context(tempfile.TemporaryDirectory())
+    cls.corpus_dir = os.path.join(cls.directory, 'linked')
     links = link_graph.CorpusLinks('markup')
     size = tiny.MAX_BLOCK_WORDPIECES
     batches = corpus_files.cut(links.noting(_ARTICLES), tiny.TOKENIZER, size)
     corpus_files.write(
       batches,
-      self.corpus_dir,
+      cls.corpus_dir,
       tiny.TOKENIZER,
       source={},
       max_block_wordpieces=size,
@@ -54,7 +56,7 @@ class PathRunTest(absltest.TestCase):
     )
     # With other heads all embeddings of this small network are equal.
     embedder = config_lib.EmbedderConfig(head='mean')
-    self.config = tiny.config(
+    cls.config = tiny.config(
       model={'embedder': embedder},
       path=config_lib.PathConfig(
         optimizer=config_lib.OptimizerConfig(1e-2, 60, warmup_steps=5),
@@ -63,17 +65,20 @@ class PathRunTest(absltest.TestCase):
         log_every_steps=1,
       ),
     )
-    self.ict = os.path.join(self.directory, 'ict')
-    inverse_cloze_run.run(self._inputs(), [], job.Job(self.ict))
+    cls.ict = os.path.join(cls.directory, 'ict')
+    inverse_cloze_run.run(cls._inputs(), [], job.Job(cls.ict))
+    cls.path = cls._train('path')
 
-  def _inputs(self):
-    return job.open_inputs(self.config, self.corpus_dir)
+  @classmethod
+  def _inputs(cls):
+    return job.open_inputs(cls.config, cls.corpus_dir)
 
-  def _train(self, name, resume=False):
-    run_dir = os.path.join(self.directory, name)
-    inputs = self._inputs()
+  @classmethod
+  def _train(cls, name, resume=False):
+    run_dir = os.path.join(cls.directory, name)
+    inputs = cls._inputs()
     linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
-    run = job.Job(run_dir, job.InitFrom(self.ict), resume=resume)
+    run = job.Job(run_dir, job.InitFrom(cls.ict), resume=resume)
     path_trainer.run(
       inputs,
       _QUESTIONS,
@@ -91,25 +96,23 @@ class PathRunTest(absltest.TestCase):
     return loading.load_answerer(model_dir, self.corpus_dir, None, choices)
 
   def test_learns_which_link_leads_to_the_answer(self):
-    run_dir = self._train('path')
-    rows = self._rows(run_dir)
+    rows = self._rows(self.path)
     self.assertEqual(rows[0]['a_path_has_answer'], 100)
     self.assertLess(rows[-1]['loss'], rows[0]['loss'] / 2)
     self.assertEqual(rows[-1]['best_path_has_answer'], 100)
-    answerer = self._answerer(run_dir)
+    answerer = self._answerer(self.path)
     queries = answerer.queries([q.question for q in _QUESTIONS])
     found = answerer.retriever.retrieve(queries, 1)
     ids = answerer.table.article_ids(found.block_ids[:, 0].tolist())
     self.assertEqual(list(ids), ['third', 'fourth', 'third'])
 
   def test_a_reader_trained_on_paths_keeps_their_scorer(self):
-    first = self._train('path')
-    before = self._answerer(first)
+    before = self._answerer(self.path)
     run_dir = os.path.join(self.directory, 'qa')
     finetuning_run.run(
       self._inputs(),
       _QUESTIONS,
-      job.Job(run_dir, job.InitFrom(first)),
+      job.Job(run_dir, job.InitFrom(self.path)),
       retriever=before.retriever,
     )
     after = self._answerer(run_dir)
@@ -121,17 +124,16 @@ class PathRunTest(absltest.TestCase):
     np.testing.assert_array_equal(found, expected)
 
   def test_a_resumed_run_equals_an_uninterrupted_run(self):
-    whole = self._train('whole')
     with killed.at_step(self, path_trainer.PathTrainer, 40):
       self._train('killed')
     resumed = self._train('killed', resume=True)
     losses, expected = (
-      [row['loss'] for row in self._rows(run)] for run in (resumed, whole)
+      [row['loss'] for row in self._rows(run)] for run in (resumed, self.path)
     )
     self.assertEqual(losses, expected)
 
   def test_a_model_must_score_paths(self):
-    run_dir = os.path.join(self.directory, 'qa')
+    run_dir = os.path.join(self.directory, 'without_scorer')
     run = job.Job(run_dir, job.InitFrom(self.ict))
     finetuning_run.run(self._inputs(), _QUESTIONS, run)
     with self.assertRaisesRegex(errors.UserError, 'bin.train_path'):

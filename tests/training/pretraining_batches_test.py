@@ -1,7 +1,6 @@
 """Tests for realm_tf.training.pretraining_batches."""
 
 import itertools
-import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -28,6 +27,10 @@ def _config(**changes):
   return tiny.config(pretraining=changes)
 
 
+def _text_of(ids):
+  return tiny.TOKENIZER.detokenize(ids[ids > 0])
+
+
 class PretrainingBatchesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -37,11 +40,11 @@ class PretrainingBatchesTest(parameterized.TestCase):
       directory, [(text, [span], own) for text, span, own in _QUERIES]
     )
     self.searched = []
-    self.index = types.SimpleNamespace(step=-1)
+    self.index_step = -1
 
   def _search(self, query_ids, k):
     self.searched.append(query_ids)
-    self.index.step = 500 * (len(self.searched) > 2)  # A swap in batch 3.
+    self.index_step = 500 * (len(self.searched) > 2)  # A swap in batch 3.
     return np.tile(np.arange(k) % self.table.num_blocks, [len(query_ids), 1])
 
   def _take(self, number, config, first_step=0):
@@ -52,25 +55,18 @@ class PretrainingBatchesTest(parameterized.TestCase):
       tokenizer=tiny.TOKENIZER,
       experiment=config,
       share=sampling.Share(first_step=first_step),
-      index_step=lambda: self.index.step,
+      index_step=lambda: self.index_step,
     )
     return list(itertools.islice(batches, number))
 
-  def _own_block(self, query_ids, gold_ids):
-    """Finds a query of a batch in _QUERIES."""
-    ids = query_ids[query_ids > 0].copy()
-    ids[ids == _MASK_ID] = gold_ids[gold_ids > 0]
-    text = tiny.TOKENIZER.detokenize(ids)
-    return {text: own for text, _, own in _QUERIES}[text]
-
   def _words(self, block):
     (text,) = self.table.texts([block])
-    return tiny.TOKENIZER.detokenize(tiny.TOKENIZER.tokenize(text).ids)
+    return _text_of(tiny.TOKENIZER.tokenize(text).ids)
 
   def test_the_own_block_is_never_a_candidate(self):
     for batch in self._take(5, _config(batch_size=2, num_candidates=4)):
       for i, ids in enumerate(batch['candidate_ids']):
-        own = self._own_block(batch['query_ids'][i], batch['gold_ids'][i])
+        _, own = self._span_and_own(batch['query_ids'][i])
         # The null block, then the best hits without the own block.
         expected = [b for b in range(self.table.num_blocks) if b != own][:3]
         self.assertEqual(ids.tolist(), [-1, *expected])
@@ -83,6 +79,9 @@ class PretrainingBatchesTest(parameterized.TestCase):
       self.assertEqual(np.sum(ids == _MASK_ID), num_masked)
       positions = batch['masked_positions'][i, :num_masked]
       self.assertTrue((ids[positions] == _MASK_ID).all())
+      self.assertEqual(
+        _text_of(batch['gold_ids'][i]), self._span_and_own(ids)[0]
+      )
 
   def test_gathers_the_candidates_wordpieces(self):
     (batch,) = self._take(1, _config(batch_size=5))
@@ -90,9 +89,7 @@ class PretrainingBatchesTest(parameterized.TestCase):
     self.assertFalse(null.any())
     self.assertTrue(batch['is_real'].all())
     block = int(batch['candidate_ids'][0, 1])
-    self.assertEqual(
-      tiny.TOKENIZER.detokenize(first[first > 0]), self._words(block)
-    )
+    self.assertEqual(_text_of(first), self._words(block))
 
   def test_batches_follow_from_seed_and_step_alone(self):
     config = _config()
@@ -110,10 +107,8 @@ class PretrainingBatchesTest(parameterized.TestCase):
     (batch,) = self._take(1, config)
     self.assertLen(self.searched, 1)
     for i, ids in enumerate(batch['candidate_ids']):
-      gold = batch['gold_ids'][i]
-      own = self._own_block(batch['query_ids'][i], gold)
+      span, own = self._span_and_own(batch['query_ids'][i])
       others = [b for b in range(self.table.num_blocks) if b != own]
-      span = tiny.TOKENIZER.detokenize(gold[gold > 0])
       having = [b for b in others if span in self._words(b)]
       lacking = [b for b in others if b not in having]
       self.assertEqual(ids.tolist(), [*having, *lacking][:2])
@@ -158,17 +153,13 @@ class PretrainingBatchesTest(parameterized.TestCase):
       words = text.split()
       span = ' '.join(words[start:end])
       words[start:end] = ['[MASK]'] * (end - start)
-      if tiny.TOKENIZER.detokenize(query_ids[query_ids > 0]) == ' '.join(words):
+      if _text_of(query_ids) == ' '.join(words):
         return span, own
     raise AssertionError(query_ids)
 
 
 def _cloze_config(share=0.0, **changes):
   return tiny.config(inverse_cloze=changes, held_out={'share': share})
-
-
-def _text_of(ids):
-  return tiny.TOKENIZER.detokenize(ids[ids > 0])
 
 
 class SentencesTest(tf.test.TestCase):
@@ -188,8 +179,7 @@ class SentencesTest(tf.test.TestCase):
     return batch['cloze_ids']
 
   def test_takes_a_whole_sentence_of_each_block(self):
-    ids = [[0, 1], [2, -1]]
-    taken = self._take(ids, _cloze_config(remove_rate=1.0))
+    taken = self._take([[0, 1], [2, -1]], _cloze_config(remove_rate=1.0))
     self.assertFalse(taken[1, 1].any())  # Padding.
     for row, block in ((taken[0, 0], 0), (taken[0, 1], 1), (taken[1, 0], 2)):
       self.assertLen(_text_of(row).split(), 3)  # Two words and a full stop.

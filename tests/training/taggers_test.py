@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.taggers."""
 
-import dataclasses
 import itertools
 import os
 import tempfile
@@ -17,6 +16,8 @@ from realm_tf.corpus import conll
 from realm_tf.corpus import sources
 from realm_tf.corpus import terms
 from realm_tf.data import block_table
+from realm_tf.model import realm_model
+from realm_tf.model import token_tagger
 from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.run import versions
@@ -26,15 +27,14 @@ from realm_tf.training import job
 from realm_tf.training import taggers
 from tests import fakes
 from tests import tiny
+from tests.training import killed
 
 
 class MakeTest(parameterized.TestCase):
-  def test_rules(self):
-    tagger = taggers.make('rules')
-    self.assertEqual(tagger.tag(['Chad is dry.']), [[(0, 4)]])
-
   @parameterized.parameters(
-    ('terms', ['steel hull']), ('rules+terms', ['Ada Lund'])
+    ('rules', ['Ada Lund']),
+    ('terms', ['steel hull']),
+    ('rules+terms', ['Ada Lund']),
   )
   def test_terms_alone_and_without_names(self, spec, expected):
     text = 'Her steel hull was built by Ada Lund.'
@@ -66,15 +66,7 @@ class MakeTest(parameterized.TestCase):
       taggers.make(spec)
 
   @parameterized.parameters(
-    '',
-    'rule',
-    'spacy',
-    'spacy:',
-    'rules:x',
-    'bert',
-    'bert:',
-    'terms:x',
-    '+terms',
+    '', *'rule spacy spacy: rules:x bert bert: terms:x +terms'.split()
   )
   def test_unknown_tagger_is_a_user_error(self, spec):
     with self.assertRaisesRegex(errors.UserError, "'rules', 'spacy:NAME'"):
@@ -127,8 +119,7 @@ class BertTaggerTest(absltest.TestCase):
     )
 
   def test_a_killed_run_resumes_to_the_same_result(self):
-    tagger = dataclasses.replace(_config().tagger, checkpoint_every_steps=20)
-    config = dataclasses.replace(_config(), tagger=tagger)
+    config = tiny.changed(_config(), tagger={'checkpoint_every_steps': 20})
     directory = self.create_tempdir().full_path + '/tagger'
 
     def run(resume=False):
@@ -139,14 +130,8 @@ class BertTaggerTest(absltest.TestCase):
         vocab_file=self.vocab_file,
       )
 
-    batches = taggers.batches
-
-    def killed(*args, **options):
-      yield from itertools.islice(batches(*args, **options), 33)
-      raise KeyboardInterrupt
-
-    with mock.patch.object(taggers, 'batches', killed):
-      self.assertRaises(KeyboardInterrupt, run)
+    with killed.at_step(self, taggers.TaggerTrainer, 33):
+      run()
     with self.assertRaisesRegex(errors.UserError, '--resume'):
       run()
     run(resume=True)
@@ -214,6 +199,24 @@ class BertTaggerTest(absltest.TestCase):
     )
 
 
+class TokenTaggerTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (realm_model.MASKED_LM, 'reader_'), (realm_model.EMBEDDER, 'query_')
+  )
+  def test_starts_from_the_bert_of_a_model(self, part, tower):
+    config = realm_model.with_vocab_size(tiny.config().model, 12)
+    model = realm_model.RealmModel(config, [part])
+    tagger = token_tagger.TokenTagger(config.reader_bert, 3)
+    arrays = weights.values(model.variables)
+    report = tagger.load(arrays)
+    head = ['tagger_head/bias', 'tagger_head/kernel']
+    self.assertEqual(report.missing, head)
+    for name, value in weights.values(tagger.variables).items():
+      if name not in head:
+        theirs = arrays[name.replace('tagger_', tower)]
+        np.testing.assert_array_equal(value, theirs)
+
+
 class TokenLabelsTest(absltest.TestCase):
   def test_decode_inverts_encode(self):
     tokenizer = fakes.tokenizer(_VOCABULARY)
@@ -235,9 +238,7 @@ class TokenLabelsTest(absltest.TestCase):
 
   def test_batches_have_one_width_and_repeat(self):
     tokenizer = fakes.tokenizer(_VOCABULARY)
-    config = _config()
-    tagger = dataclasses.replace(config.tagger, max_tokens=10)
-    config = dataclasses.replace(config, tagger=tagger)
+    config = tiny.changed(_config(), tagger={'max_tokens': 10})
     long = conll.LabeledSentence(('rain',) * 30, ())
     sentences = [long, *_sentences()[:5]]
     names = taggers.label_names(sentences)

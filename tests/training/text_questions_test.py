@@ -1,12 +1,10 @@
 """Tests for realm_tf.training.text_questions."""
 
-import dataclasses
 import re
 
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import sources
@@ -28,6 +26,7 @@ _HARBOR = (
   'The harbor opened in 1931 with six long piers.',
   'The harbor was closed in 1942 after an autumn storm.',
 )
+_BOTH = [('Mill', _MILL), ('Harbor', _HARBOR)]
 _WORDS = sorted(
   set(
     re.findall(r'\w+|\.', ' '.join((*_MILL, *_HARBOR, 'Mill Harbor')).lower())
@@ -62,17 +61,14 @@ class TextQuestionsTest(absltest.TestCase):
       )
     )
     queries.fit_corpus(self.table)
-    config = config_lib.ExperimentConfig(
+    config = tiny.config(
       seed=seed,
-      held_out=config_lib.HeldOutConfig(share=share),
-      finetuning=config_lib.FinetuningConfig(
-        optimizer=config_lib.OptimizerConfig(1e-3, num_steps),
-        batch_size=1,
-        sentence_share=0.25,
-      ),
-    )
-    config = dataclasses.replace(
-      config, model=dataclasses.replace(config.model, max_span_width=width)
+      model={'max_span_width': width},
+      held_out={'share': share},
+      finetuning={
+        'optimizer': {'num_steps': num_steps},
+        'sentence_share': 0.25,
+      },
     )
     inputs = job.Inputs(
       config, directory, self.table, _TOKENIZER, (0, 0), np.zeros(0)
@@ -80,7 +76,7 @@ class TextQuestionsTest(absltest.TestCase):
     return text_questions.from_sentences(queries, inputs, num_others=num_others)
 
   def test_questions_can_be_answered_from_their_own_block(self):
-    found = self._ask([('Mill', _MILL), ('Harbor', _HARBOR)])
+    found = self._ask(_BOTH)
     self.assertGreater(len(found), 5)
     self.assertLen({each.question_id for each in found}, len(found))
     for each in found:
@@ -115,36 +111,30 @@ class TextQuestionsTest(absltest.TestCase):
     self.assertIn('wrote', own.question)
 
   def test_answers_are_at_most_as_wide_as_the_reader_reads(self):
-    def answers(width):
-      return {
-        each.answers[0] for each in self._ask([('Mill', _MILL)], width=width)
-      }
-
-    self.assertIn('Olga Vens', answers(2))
-    self.assertNotIn('Olga Vens', answers(1))
+    for width in (1, 2):
+      found = self._ask([('Mill', _MILL)], width=width)
+      answers = {each.answers[0] for each in found}
+      self.assertEqual('Olga Vens' in answers, width == 2)
 
   def test_the_order_depends_on_the_seed_alone(self):
-    articles = [('Mill', _MILL), ('Harbor', _HARBOR)]
-    found = [self._ask(articles, seed=seed) for seed in (0, 0, 1)]
+    found = [self._ask(_BOTH, seed=seed) for seed in (0, 0, 1)]
     self.assertEqual(found[0], found[1])
     self.assertNotEqual(found[0], found[2])
 
   def test_held_out_articles_neither_ask_nor_answer(self):
-    articles = [('Mill', _MILL), ('Harbor', _HARBOR)]
     for share in (0.2, 0.4, 0.6, 0.8):
-      self._ask(articles)
+      self._ask(_BOTH)
       kept = ~held_out.blocks(self.table, share)
       if 0 < kept.sum() < len(kept):
         break
-    found = self._ask(articles, share=share)
+    found = self._ask(_BOTH, share=share)
     self.assertNotEmpty(found)
     self.assertTrue(kept[[each.gold_block for each in found]].all())
 
   def test_as_many_as_the_training_reads(self):
-    articles = [('Mill', _MILL), ('Harbor', _HARBOR)]
-    self.assertLen(self._ask(articles, num_steps=3), 3)
+    self.assertLen(self._ask(_BOTH, num_steps=3), 3)
     # A quarter of all.
-    self.assertLen(self._ask(articles, num_others=6), 2)
+    self.assertLen(self._ask(_BOTH, num_others=6), 2)
 
   def test_no_question_at_all_is_an_error(self):
     with self.assertRaisesRegex(errors.UserError, 'none in 1 sentences'):
