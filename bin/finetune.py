@@ -24,6 +24,7 @@ from absl import flags
 
 from realm_tf.config import names
 from realm_tf.data import query_table
+from realm_tf.exchange import import_cache
 from realm_tf.qa import loading
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retrievers
@@ -87,7 +88,9 @@ def _retriever(inputs):
 
 
 def main(_):
-  job, inputs = model_flags.begin(_READER_INIT_FROM.value)
+  job, inputs = model_flags.begin(
+    _READER_INIT_FROM.value, import_cache.model_dir
+  )
   questions = _questions(inputs)
   retriever, validator = _retriever(inputs), None
   if _DEV_QUESTIONS.value:

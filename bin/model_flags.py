@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import dataclasses
 
 from . import config_flags
@@ -11,7 +12,6 @@ from . import training_flags
 
 from absl import flags
 
-from realm_tf.exchange import import_cache
 from realm_tf.training import job as job_lib
 
 _RUN_DIR = launcher.new_path(
@@ -22,17 +22,22 @@ _RUN_DIR = launcher.new_path(
 def define_reader_init_from() -> flags.FlagHolder:
   """Defines --reader_init_from, for trainers that can join two models."""
   return launcher.existing_path(
-    'reader_init_from',
-    'Model directory or hf:DIR of the reader; default: --init_from.',
+    'reader_init_from', 'Model directory of the reader; default: --init_from.'
   )
 
 
-def begin(reader_dir: str | None = None) -> tuple[job_lib.Job, job_lib.Inputs]:
-  """Returns the job and its inputs; must precede any tensor."""
+def begin(
+  reader_dir: str | None = None, imported: Callable[[str], str] = str
+) -> tuple[job_lib.Job, job_lib.Inputs]:
+  """Returns the job and its inputs; must precede any tensor.
+
+  Args:
+    imported: Reader of the flag -> its model directory.
+  """
   job = training_flags.job(_RUN_DIR.value, reader_dir)
   config = config_flags.config()
   if reader_dir:
-    reader_dir = import_cache.model_dir(reader_dir)
+    reader_dir = imported(reader_dir)
     init_from = job.init_from._replace(reader_dir=reader_dir)
     job = job._replace(init_from=init_from)
     config = dataclasses.replace(

@@ -14,7 +14,7 @@ failed=
 "$PYTHON" -m ruff check --quiet --output-format concise . || failed=yes
 "$PYTHON" -m ruff format --check --quiet --output-format concise . || failed=yes
 "$PYTHON" -m mypy --no-error-summary || failed=yes
-[ $# -gt 0 ] || set -- tests/tutorial_test.py tests  # The longest file first.
+[ $# -gt 0 ] || set -- tests
 # A crashed process ends the run: without the process, pytest can wait forever.
 "$PYTHON" -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
   --max-worker-restart=0 -q --durations=15 "$@"

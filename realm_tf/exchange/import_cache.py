@@ -12,11 +12,12 @@ import os
 import shutil
 import tempfile
 
-import realm_tf
 from realm_tf.exchange import hugging_face
 from realm_tf.exchange import hugging_face_hub
 from realm_tf.exchange import model_writing
 from realm_tf.run import manifests
+
+_FORMAT = 1  # Another number for another import of the same files.
 
 
 @functools.cache
@@ -28,7 +29,7 @@ def model_dir(given: str) -> str:
   if not given.startswith('hf:'):
     return given
   source = hugging_face_hub.directory(given.removeprefix('hf:'))
-  files = [realm_tf.__version__, manifests.describe_all(source)]
+  files = [_FORMAT, manifests.describe_all(source)]
   key = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
   home = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
   path = os.path.join(home, 'realm_tf', key[:16])
