@@ -34,7 +34,7 @@ def begin(
   Args:
     imported: Reader of the flag -> its model directory.
   """
-  job = training_flags.job(_RUN_DIR.value, reader_dir)
+  job = training_flags.job(_RUN_DIR.value)
   config = config_flags.config()
   if reader_dir:
     reader_dir = imported(reader_dir)

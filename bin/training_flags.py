@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 from . import launcher
 from . import strategy_flags
 
@@ -19,9 +17,9 @@ _RESUME = flags.DEFINE_bool(
 )
 
 
-def job(run_dir: str, reader_dir: Optional[str] = None) -> job_lib.Job:
+def job(run_dir: str) -> job_lib.Job:
   """Returns the job's settings; must precede any tensor, to split the CPU."""
-  init_from = job_lib.InitFrom(INIT_FROM.value, reader_dir)
+  init_from = job_lib.InitFrom(INIT_FROM.value)
   return job_lib.Job(
     run_dir, init_from, devices=strategy_flags.create(), resume=_RESUME.value
   )

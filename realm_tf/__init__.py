@@ -20,7 +20,7 @@ def load(directory: str, *args: Any, **kwargs: Any) -> Any:
   """Opens a trained model: `qa.bundle.load`; reader_dir may be 'hf:DIR'."""
   # TensorFlow takes seconds to import, `import realm_tf` none.
   bundle = importlib.import_module('realm_tf.qa.bundle')
-  if str(kwargs.get('reader_dir')).startswith('hf:'):
+  if kwargs.get('reader_dir'):
     cache = importlib.import_module('realm_tf.exchange.import_cache')
     kwargs['reader_dir'] = cache.model_dir(kwargs['reader_dir'])
   return bundle.load(directory, *args, **kwargs)

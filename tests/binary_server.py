@@ -1,6 +1,7 @@
 """Starts binaries, which tests may kill, as forks of one process."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -44,10 +45,17 @@ class BinaryServer:
     """Returns a binary's exit code, once it has ended."""
     return self._ask('wait', pid)
 
-  def finish(self, *pids: int) -> None:
-    """Waits for binaries; after an exit code that is not 0, all end."""
+  def finish(self, *pids: int, timeout_secs: float = math.inf) -> None:
+    """Waits for binaries; after an exit code that is not 0, all end.
+
+    So they do after `timeout_secs`.
+    """
+    deadline = time.monotonic() + timeout_secs
     running, code = list(pids), 0
     while running and not code:
+      if time.monotonic() > deadline:
+        code = f'none within {timeout_secs:.0f} s'
+        break
       for pid in running:
         if not self.is_running(pid):
           running.remove(pid)

@@ -62,7 +62,7 @@ class _Pipeline:
     return pid
 
   def _finish(self, *pids):
-    self._server.finish(*pids)
+    self._server.finish(*pids, timeout_secs=_TIMEOUT_SECS)
     self._running = [pid for pid in self._running if pid not in pids]
 
   def _run(self, name, *flags):
@@ -199,6 +199,7 @@ class _Pipeline:
       cwd=source_tree.ROOT,
       stdout=subprocess.PIPE,
       text=True,
+      timeout=_TIMEOUT_SECS,
       check=True,
     ).stdout
     self._finish(evaluation)

@@ -162,14 +162,14 @@ class Answerer:
     unread = _unread_share(found.scores, choice)
     signals = calibration_lib.signals(choice, spans, unread)
     probabilities = self.confidence.probability(signals)
+    probabilities = probabilities * choice.exists.any(axis=1)
     refused = self.confidence.refuses(probabilities, signals.null)
     answers = []
     for row, question in enumerate(questions):
       columns = choice.columns[row][choice.exists[row]]
       if not columns.size:
         empty = answer_lib.Answer(question, '', None, [])
-        is_refused = bool(self.confidence.refuses(0.0, signals.null[row]))
-        answers.append(empty._replace(is_refused=is_refused))
+        answers.append(empty._replace(is_refused=bool(refused[row])))
         continue
       shown = columns, choice.places[row][: len(columns)]
       evidence = zip(

@@ -27,7 +27,6 @@ from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
 from realm_tf.run import layout
-from realm_tf.run import manifests
 from realm_tf.run import versions
 from realm_tf.text import wordpiece
 
@@ -189,9 +188,9 @@ def setting_of(
   """Returns the setting that a calibration is for."""
   reader = ''
   if choices.reader_dir:
-    found = versions.newest(layout.params_root(choices.reader_dir))
-    manifest = manifests.read(found.path, versions.KIND) if found else {}
-    reader = manifest.get('params_fingerprint', '')
+    newest = versions.newest(layout.params_root(choices.reader_dir))
+    if newest:
+      reader = versions.read_manifest(newest.path)['params_fingerprint']
   return calibration.Setting(
     choices.retriever,
     choices.sparse_weight,

@@ -119,10 +119,16 @@ class ListedAnswersTest(parameterized.TestCase):
     self.assertEqual(questions.listed_answers('f:1', literal), expected)
 
   @parameterized.parameters(
-    *('Lima', "['Lima'", "['Lima' 'Peru']", '[1]', '["\\ud83d"]'),
+    'Lima',
+    "['Lima'",
+    "['Lima' 'Peru']",
+    '[1]',
+    '["\\ud83d"]',
     '__import__("os").getcwd()',
     '[' * 100_000,
-    *('-' * 100_000 + '1', "{'a': 1}", ''),
+    '-' * 100_000 + '1',
+    "{'a': 1}",
+    '',
   )
   def test_other_texts_are_a_user_error(self, literal):
     with self.assertRaisesRegex(errors.UserError, '^f:1 must have a list of'):

@@ -216,7 +216,9 @@ class TaggedSentencesTest(input_case.InputCase):
     self.assertEqual(counts.kept, {'sentences': 2})
 
   @parameterized.parameters(
-    *('{"text": "Bern"', '{"text": "Bern"}', '{"text": 3, "spans": []}'),
+    '{"text": "Bern"',
+    '{"text": "Bern"}',
+    '{"text": 3, "spans": []}',
     '{"text": "Bern", "spans": [[0, 5]]}',
     '{"text": "Bern", "spans": [[2, 2]]}',
     '{"text": "Bern", "spans": [[0, true]]}',

@@ -70,8 +70,18 @@ class WikiExtractorTest(input_case.InputCase):
     self.assertEqual(left_out, {counts_lib.UNREADABLE: 1})
 
   @parameterized.parameters(
-    *('<a href="x">', '<a href="', '<a href', '</a>', 'formula_1 ', '\n'),
-    *('&lt;', 'Section::::\n', '<br>', '&amp;', '[[', '{{'),
+    '<a href="x">',
+    '<a href="',
+    '<a href',
+    '</a>',
+    'formula_1 ',
+    '\n',
+    '&lt;',
+    'Section::::\n',
+    '<br>',
+    '&amp;',
+    '[[',
+    '{{',
   )
   def test_time_is_linear(self, unit):
     linear_time.check(

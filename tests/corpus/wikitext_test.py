@@ -46,7 +46,9 @@ class PlainTextTest(parameterized.TestCase):
     self.assertEqual(wikitext.plain_text(markup), expected)
 
   @parameterized.parameters(
-    *('A [[city is.', 'A {{city is.', 'A <ref>city is.'),
+    'A [[city is.',
+    'A {{city is.',
+    'A <ref>city is.',
     "{| A\n| B\nA city is.A ]] '''city}} is|}.",
     '[[File:x.jpg|thumb|A city\n',
   )
@@ -116,7 +118,11 @@ class PlainTextTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    *('convert|about five|km', 'convert', 'birth date', 'small', 'reign|1910'),
+    'convert|about five|km',
+    'convert',
+    'birth date',
+    'small',
+    'reign|1910',
     '#invoke:math|add|1',
   )
   def test_a_sentence_without_the_words_of_a_template_goes(self, template):
@@ -158,9 +164,15 @@ def _cut(text):
 
 class HolesTest(parameterized.TestCase):
   @parameterized.parameters(
-    *('It lies # above the sea.', 'It has # people.', 'The star is # away.'),
-    *('It is as long as #.', 'It cost $#.', 'It is #km long.'),
-    *('It grew from 5 to #.', '# is a town.', 'The vowel @ is common.'),
+    'It lies # above the sea.',
+    'It has # people.',
+    'The star is # away.',
+    'It is as long as #.',
+    'It cost $#.',
+    'It is #km long.',
+    'It grew from 5 to #.',
+    '# is a town.',
+    'The vowel @ is common.',
     'Its size, @, is known.',
   )
   def test_drops_a_sentence_that_lacks_a_word(self, sentence):
@@ -186,12 +198,20 @@ class HolesTest(parameterized.TestCase):
 
 class DisambiguationTest(parameterized.TestCase):
   @parameterized.parameters(
-    *('{{disambiguation}}', '{{ dab }}', '{{Template:Hndis|Smith, John}}'),
-    *('{{geodis}}', '{{disambiguation\n|surname|geo}}'),
-    *('{{Airport_disambiguation}}', '{{Disambiguation page}}'),
-    *('{{disambiguation cleanup|date=May 2020}}', '{{SchoolDisambig}}'),
-    *('{{surname}}', '{{given name|nocat=yes}}', '{{Begriffsklärung}}'),
-    *('[[category: Place name disambiguation pages|Newton]]', '__DISAMBIG__'),
+    '{{disambiguation}}',
+    '{{ dab }}',
+    '{{Template:Hndis|Smith, John}}',
+    '{{geodis}}',
+    '{{disambiguation\n|surname|geo}}',
+    '{{Airport_disambiguation}}',
+    '{{Disambiguation page}}',
+    '{{disambiguation cleanup|date=May 2020}}',
+    '{{SchoolDisambig}}',
+    '{{surname}}',
+    '{{given name|nocat=yes}}',
+    '{{Begriffsklärung}}',
+    '[[category: Place name disambiguation pages|Newton]]',
+    '__DISAMBIG__',
     'A <nowiki> B {{disambig}}',
   )
   def test_pages(self, markup):
@@ -201,15 +221,18 @@ class DisambiguationTest(parameterized.TestCase):
     'John Smith{{disambiguation needed|date=May 2013}}',
     '{{dabbing}} {{dab needed}}',
     '{{Surname-stub}} {{surname clarify}} {{surname hatnote|Kim}}',
-    *('{{given name order|Kim}}', '{{tl|disambiguation}}'),
-    *('{{for disambiguation|x}}', '{{R from incomplete disambiguation}}'),
+    '{{given name order|Kim}}',
+    '{{tl|disambiguation}}',
+    '{{for disambiguation|x}}',
+    '{{R from incomplete disambiguation}}',
     '{{other uses|X (disambiguation)}}',
     '<nowiki>{{disambig}}</nowiki> <pre>{{dab}}</pre>',
     '<!-- {{disambig}} --> <!-- {{disambig}}',
     '[[:Category:Disambiguation pages]]',
     '[[Category:Word-sense disambiguation]]',
     '[[Category:Articles with links needing disambiguation]]',
-    *('[[X (disambiguation)]]', 'It is a disambiguation.'),
+    '[[X (disambiguation)]]',
+    'It is a disambiguation.',
   )
   def test_articles(self, markup):
     self.assertFalse(wikitext.is_disambiguation(f"'''X''' is old. {markup}"))

@@ -86,6 +86,12 @@ class DeviceSearcherTest(parameterized.TestCase):
     self.assertEqual(found.block_ids.dtype, np.int32)
     self.assertEqual(found.scores.dtype, np.float32)
 
+  def test_padding_is_not_found_if_all_scores_are_negative(self):
+    blocks = -np.ones([70, 2], np.float32)
+    found = exact_search.DeviceSearcher(blocks).search(-blocks[:1], 80)
+    self.assertEqual(found.block_ids.tolist(), [list(range(70))])
+    self.assertEqual(set(found.scores[0].tolist()), {-2.0})
+
   def test_best_blocks_in_one_group_are_all_found(self):
     blocks = np.zeros([8192, 1], np.float32)
     blocks[640:648, 0] = range(1, 9)

@@ -30,6 +30,16 @@ class BertTest(tf.test.TestCase, parameterized.TestCase):
     count = sum(int(tf.size(v)) for v in self.encoder.trainable_variables)
     self.assertEqual(count, 288 + 600 + 72)
 
+  def test_padding_is_not_read(self):
+    states = self.encoder(tiny.tokens([[2, 7, 8, 3]]))
+    padded = self.encoder(tiny.tokens([[2, 7, 8, 3, 0, 0]]))
+    self.assertAllClose(
+      padded['sequence_output'][:, :4], states['sequence_output'], atol=1e-5
+    )
+    self.assertAllClose(
+      padded['pooled_output'], states['pooled_output'], atol=1e-5
+    )
+
   def test_cls_only_gives_the_same_cls(self):
     whole, short = (
       bert.build_encoder(_CONFIG, cls_only=cls_only)

@@ -36,21 +36,60 @@ def _slow(scores, token_log_probs, token_mask):
 
 
 class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
-  def test_multiplies_tokens_before_it_sums_over_blocks(self):
+  @parameterized.named_parameters(
+    # 1/4 * 1/2 + 3/4 * 1/6 = 1/4.
+    ('one_token', [1 / 4, 3 / 4], [[1 / 2], [1 / 6]], [1.0], 1 / 4),
     # 1/2 * (1/2 * 1/2) + 1/2 * (1/4 * 1/4) = 5/32; the per-token sum of the
     # TF1 release would give (1/2 * 1/2 + 1/2 * 1/4)^2 = 9/64.
+    (
+      'two_tokens',
+      [1 / 2, 1 / 2],
+      [[1 / 2, 1 / 2], [1 / 4, 1 / 4]],
+      [1.0, 1.0],
+      5 / 32,
+    ),
+    # The same as `one_token`: the second position is padding.
+    (
+      'padding',
+      [1 / 4, 3 / 4],
+      [[1 / 2, 0.9], [1 / 6, 0.9]],
+      [1.0, 0.0],
+      1 / 4,
+    ),
+    ('no_tokens', [1 / 4, 3 / 4], [[0.9], [0.9]], [0.0], 1.0),
+    # p(z|x) is a softmax: scores may be shifted. 3/8 = 1/4 * 3/4 + 3/4 * 1/4.
+    ('shifted', [1.0, 3.0], [[3 / 4], [1 / 4]], [1.0], 3 / 8),
+  )
+  def test_matches_hand_computation(self, p_z, p_y, mask, expected):
     actual = objectives.marginal_log_likelihood(
-      _log([[1 / 2, 1 / 2]]),
-      _log([[[1 / 2, 1 / 2], [1 / 4, 1 / 4]]]),
-      tf.constant([[1.0, 1.0]]),
+      _log([p_z]), _log([p_y]), tf.constant([mask])
     )
-    self.assertAllClose(tf.exp(actual), [5 / 32])
+    self.assertAllClose(tf.exp(actual), [expected])
+
+  def test_gradient_is_posterior_minus_prior(self):
+    # Appendix A: d log p(y|x) / d f(x,z) = p(z|y,x) - p(z|x). Here
+    # p(z|y,x) = [1/4 * 1/2, 3/4 * 1/6] / (1/4) = [1/2, 1/2].
+    gradient = _gradient(
+      objectives.marginal_log_likelihood,
+      _log([[1 / 4, 3 / 4]]),
+      _log([[[1 / 2], [1 / 6]]]),
+      tf.constant([[1.0]]),
+    )
+    self.assertAllClose(gradient, [[1 / 2 - 1 / 4, 1 / 2 - 3 / 4]])
+
+  def test_one_perfect_block_gives_the_supervised_gradient(self):
+    # Appendix B: the gradient equals d log p(z*|x) / d f = [0, 1, 0] - p(z|x).
+    gradient = _gradient(
+      objectives.marginal_log_likelihood,
+      tf.constant([[2.0, 1.0, 0.0]]),
+      tf.constant([[[-60.0], [0.0], [-60.0]]]),
+      tf.constant([[1.0]]),
+    )
+    self.assertAllClose(gradient, [[-0.66524, 1 - 0.24473, -0.09003]], 1e-4)
 
   @parameterized.named_parameters(*_FUNCTIONS)
   def test_candidates_of_score_minus_infinity_do_not_count(self, function):
-    # 1/4 * 1/2 + 3/4 * 1/6 = 1/4, without a candidate with p(y|z,x) = 1.
-    # Appendix A: d log p(y|x) / d f(x,z) = p(z|y,x) - p(z|x). Here
-    # p(z|y,x) = [1/4 * 1/2, 3/4 * 1/6] / (1/4) = [1/2, 1/2].
+    # The same as `one_token`, plus an excluded candidate with p(y|z,x) = 1.
     scores = tf.constant([[np.log(1 / 4), np.log(3 / 4), -np.inf]], tf.float32)
     arguments = _log([[[1 / 2], [1 / 6], [1.0]]]), tf.constant([[1.0]])
     self.assertAllClose(
@@ -88,9 +127,19 @@ class PerTokenLogLikelihoodTest(tf.test.TestCase):
     )
     function = objectives.per_token_log_likelihood
     self.assertAllClose(function(scores, *arguments), [[np.log(1 / 4), 0.0]])
-    # [1/2, 1/2] - [1/4, 3/4].
+    # The same as in test_gradient_is_posterior_minus_prior.
     self.assertAllClose(
       _gradient(function, scores, *arguments), [[1 / 4, -1 / 4]]
+    )
+
+  def test_agrees_with_the_paper_on_single_tokens(self):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=[5, 3]).astype(np.float32)
+    token_log_probs = -rng.exponential(size=[5, 3, 1]).astype(np.float32)
+    mask = np.ones([5, 1], np.float32)
+    self.assertAllClose(
+      objectives.per_token_log_likelihood(scores, token_log_probs, mask)[:, 0],
+      objectives.marginal_log_likelihood(scores, token_log_probs, mask),
     )
 
 
@@ -159,6 +208,30 @@ class PositiveLogLikelihoodTest(tf.test.TestCase):
     self.assertAllClose(tf.exp(log_likelihood), [0.7311], atol=1e-4)
 
 
+class NullSpansTest(tf.test.TestCase):
+  def test_null_spans_answer_impossible_questions(self):
+    # Spans of 1, 2 and null spans of 3, 4: sums of 10.
+    spans = tf.constant(np.log([[1.0, 2.0]] * 2), tf.float32)
+    null = tf.constant(np.log([[3.0, 4.0]] * 2), tf.float32)
+    with tf.GradientTape() as tape:
+      tape.watch([spans, null])
+      found = objectives.positive_log_likelihood(
+        *objectives.with_null_spans(
+          spans,
+          null,
+          tf.constant([[False, True], [False, False]]),
+          tf.constant([False, True]),
+        )
+      )
+    self.assertAllClose(tf.exp(found), [2 / 10, 7 / 10])
+    # p(s|y) - p(s).
+    of_spans, of_null = tape.gradient(found, [spans, null])
+    self.assertAllClose(of_spans, [[-1 / 10, 8 / 10], [-1 / 10, -2 / 10]])
+    self.assertAllClose(
+      of_null, [[-3 / 10, -4 / 10], [3 / 7 - 3 / 10, 4 / 7 - 4 / 10]]
+    )
+
+
 class PerBlockTest(tf.test.TestCase):
   def test_each_block_has_its_answer_or_its_null(self):
     spans = tf.math.log([[[1.0, 2.0], [3.0, 1.0], [5.0, 5.0]]])
@@ -196,15 +269,19 @@ _BLOCKS = tf.constant([[np.log(2), 0.0], [np.log(3), np.log(4)]], tf.float32)
 class InverseClozeTest(tf.test.TestCase):
   def test_normalizes_over_the_blocks(self):
     # 2 / (2 + 3) and 4 / (1 + 4); over the queries it would be 2/3 and 4/7.
+    actual = objectives.in_batch_log_likelihood(_QUERIES, _BLOCKS)
+    self.assertAllClose(tf.exp(actual), [2 / 5, 4 / 5])
+
+  def test_gradient_pulls_to_the_own_block(self):
+    # d log p(z_b|x_b) / d f(x_b, z_b') = 1[b = b'] - p(z_b'|x_b); query b's
+    # gradient is the sum over b' of this factor times z_b': 3/5 (z_0 - z_1) for
+    # query 0 and 1/5 (z_1 - z_0) for query 1.
     with tf.GradientTape() as tape:
       tape.watch(_QUERIES)
-      actual = objectives.in_batch_log_likelihood(_QUERIES, _BLOCKS)
-    self.assertAllClose(tf.exp(actual), [2 / 5, 4 / 5])
-    # The sum over b' of d log p(z_b|x_b) / d f(x_b, z_b') = 1[b = b'] -
-    # p(z_b'|x_b), times z_b'.
+      value = objectives.in_batch_log_likelihood(_QUERIES, _BLOCKS)
     difference = (_BLOCKS[0] - _BLOCKS[1]).numpy()
     self.assertAllClose(
-      tape.gradient(actual, _QUERIES), [3 / 5 * difference, -1 / 5 * difference]
+      tape.gradient(value, _QUERIES), [3 / 5 * difference, -1 / 5 * difference]
     )
 
   def test_accuracy_is_per_query(self):
@@ -220,6 +297,9 @@ class InverseClozeTest(tf.test.TestCase):
     actual = objectives.in_batch_log_likelihood(*part)
     self.assertAllClose(tf.exp(actual), [4 / 5])
     self.assertAllEqual(objectives.in_batch_accuracy(*part), [1.0])
+    # With `first` = 0 its block is the first: 1 / (1 + 4).
+    actual = objectives.in_batch_log_likelihood(_QUERIES[1:], _BLOCKS)
+    self.assertAllClose(tf.exp(actual), [1 / 5])
 
   def test_excluded_blocks_do_not_count(self):
     # Query 0 has 2 / (2 + 3) over both blocks, and 2 / 2 without block 1.
@@ -254,6 +334,13 @@ class RetrievalUtilityTest(tf.test.TestCase):
       _log([1 / 4, 1 / 9]), _log([[1 / 8, 1 / 2, 1.0], [1 / 3, 1 / 3, 1.0]])
     )
     self.assertAllClose(tf.exp(actual), [2.0, 1 / 3])
+
+  def test_the_null_block_alone_has_utility_zero(self):
+    log_p_y = _log([1 / 7])
+    self.assertAllClose(
+      objectives.marginal_utility(log_p_y, log_p_y[:, None]), [0.0]
+    )
+    self.assertAllClose(objectives.block_utility(log_p_y[:, None]), [[0.0]])
 
   def test_rank_counts_the_blocks_scored_above_the_most_useful_block(self):
     actual = objectives.rank_of_best(

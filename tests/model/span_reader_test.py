@@ -54,6 +54,28 @@ def _slow_scores(layer, states, question_length, body_length):
 
 
 class HandComputedTest(tf.test.TestCase):
+  def test_adds_start_and_end_halves(self):
+    layer = span_reader.SpanReader(one_hot_encoder.OneHotEncoder(6), 2, 3)
+    tokens = _pairs([[3]], [[[4, 5, 4]]])  # [CLS] 3 [SEP] 4 5 4 [SEP]
+    layer(tokens, body_length=3)  # Builds the weights.
+    kernel = np.zeros([6, 4])
+    kernel[4] = [1, 0, 0, 2]  # Start (1, 0), end (0, 2).
+    kernel[5] = [0, 3, 5, 0]  # Start (0, 3), end (5, 0).
+    layer.projection.set_weights([kernel, np.zeros(4)])
+    layer.layer_norm.set_weights([np.ones(2), np.zeros(2)])
+    layer.score.set_weights([np.array([[1.0], [0.0]]), np.array([0.5])])
+    # The score is 1/2 plus the sign of h_0 - h_1 (LayerNorm of two numbers,
+    # up to its epsilon):
+    #   '4': (1, 0) + (0, 2), -1;   '4 5': (1, 0) + (5, 0), +1;
+    #   '4 5 4': as '4', -1;        '5': (0, 3) + (5, 0), +1;
+    #   '5 4': (0, 3) + (0, 2), -1.
+    none = exclusion.NO_SCORE
+    self.assertAllClose(
+      layer(tokens, body_length=3).spans,
+      [[[[-0.5, 1.5, -0.5], [1.5, -0.5, none], [-0.5, none, none]]]],
+      atol=0.01,
+    )
+
   def test_null_spans_are_scored_from_cls(self):
     layer = span_reader.SpanReader(
       one_hot_encoder.OneHotEncoder(6), 2, 3, null_spans=True
@@ -159,9 +181,17 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
   def test_cut_body_has_no_span_over_its_end(self):
     # 3 + 2 + 3 of the 5 body wordpieces fit into 8.
     tokens = _pairs([[3, 4]], [[[6, 7, 8, 9, 10]]], at_most=8)
-    exists = exclusion.exists(self.layer(tokens, body_length=5).spans[0, 0])
+    scores = self.layer(tokens, body_length=5).spans
+    exists = exclusion.exists(scores[0, 0])
     self.assertAllEqual(
-      np.argwhere(exists), [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [2, 0]]
+      exists,
+      [
+        [True, True, True],
+        [True, True, False],
+        [True, False, False],
+        [False, False, False],
+        [False, False, False],
+      ],
     )
 
   @parameterized.parameters(5, 7)

@@ -1,6 +1,7 @@
 """Tests for realm_tf.retrieval.candidates."""
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 
 from realm_tf.data import null_block
@@ -19,8 +20,24 @@ def _slow_select(neighbors, own, num_candidates):
   return row + [_NULL] * (num_candidates - len(row))
 
 
-class CandidatesTest(absltest.TestCase):
-  def test_select_agrees_with_a_slow_loop(self):
+class SelectTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ('null_block_first', [5, 3, 8, 1], -1, [_NULL, 5, 3]),
+    ('own_block_is_replaced_by_the_next', [5, 3, 8, 1], 5, [_NULL, 3, 8]),
+    ('own_block_after_the_best', [5, 3, 8, 1], 8, [_NULL, 5, 3]),
+    ('block_zero_can_be_the_own_block', [0, 3, 8, 1], 0, [_NULL, 3, 8]),
+    ('repeats_are_dropped', [5, 5, 3, 5], -1, [_NULL, 5, 3]),
+    ('missing_blocks_are_skipped', [5, -1, 3, -1], -1, [_NULL, 5, 3]),
+    ('null_blocks_fill_a_short_row', [5, 5, 3, -1], 3, [_NULL, 5, _NULL]),
+    ('null_blocks_fill_all', [-1, -1, -1, -1], -1, [_NULL, _NULL, _NULL]),
+    ('fewer_neighbors_than_candidates', [5], -1, [_NULL, 5, _NULL]),
+  )
+  def test_one_query(self, neighbors, own, expected):
+    actual = candidates.select(np.array([neighbors]), np.array([own]), 3)
+    self.assertEqual(actual.tolist(), [expected])
+    self.assertEqual(actual.dtype, np.int32)
+
+  def test_agrees_with_a_slow_loop(self):
     rng = np.random.default_rng(0)
     neighbors = rng.integers(-1, 8, [500, 6])  # Many repeats.
     own = rng.integers(-1, 8, 500)
@@ -31,8 +48,9 @@ class CandidatesTest(absltest.TestCase):
       ]
       actual = candidates.select(neighbors, own, num_candidates)
       self.assertEqual(actual.tolist(), expected)
-      self.assertEqual(actual.dtype, np.int32)
 
+
+class IsRealTest(absltest.TestCase):
   def test_first_null_block_is_real_and_fillers_are_not(self):
     real = candidates.is_real(
       np.array([[_NULL, 5, 3], [_NULL, 0, _NULL], [_NULL, _NULL, _NULL]])
@@ -42,6 +60,8 @@ class CandidatesTest(absltest.TestCase):
       [[True, True, True], [True, True, False], [True, False, False]],
     )
 
+
+class HaveSpanTest(absltest.TestCase):
   def test_finds_the_whole_span_and_nothing_else(self):
     # Query 0 masks [7, 8]: blocks 2 and 3 have it; in block 1, 9 is in between.
     # Query 1 masks [9]: block 1 has it; block 3 does not exist.

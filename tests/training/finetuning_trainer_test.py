@@ -61,14 +61,14 @@ def _divided_query(model, tokens, training):
 
 def _batch(has_answer=(True, False), is_answer=(True, False), **changes):
   """Two searched blocks, the first of them to read; two spans of width 1."""
-  rows = changes.setdefault('read_rows', np.array([[0]], np.int32))
   return {
     'question_ids': np.array([[6]], np.int32),
     'block_embeddings': np.array([[[1.0], [0.0]]], np.float32),
     'is_compared': np.ones([1, 2], bool),
     'has_answer': np.array([has_answer]),
-    'title_ids': np.full([*rows.shape, 1], 9, np.int32),
-    'body_ids': np.tile(np.array([7, 8], np.int32), [*rows.shape, 1]),
+    'read_rows': np.array([[0]], np.int32),
+    'title_ids': np.array([[[9]]], np.int32),
+    'body_ids': np.array([[[7, 8]]], np.int32),
     'is_answer': np.array(is_answer).reshape([1, -1, 2, 1]),
     **changes,
   }
@@ -133,6 +133,12 @@ class FinetuningTrainerTest(tf.test.TestCase):
     self.assertAllClose(self.model.query, [math.log(3) + 1 / 4])
     self.assertAllClose(self.model.spans, [[[0.5], [-0.5]]])
 
+  def test_a_term_without_a_positive_is_zero(self):
+    logs = _train(self.model, _batch((False, False), (False, False)))
+    self.assertAllClose(logs['loss'], 0.0)
+    self.assertAllClose(self.model.query, [math.log(3)])
+    self.assertAllClose(self.model.spans, [[[0.0], [0.0]]])
+
   def test_a_block_with_an_unknown_label_is_in_no_sum(self):
     # Three blocks, f = [log 3, 0, log 5]; the last block is left out. So p(z|x)
     # is 3/4 and 1/4. All blocks are read; span scores are [log 2, 0] in the
@@ -145,6 +151,8 @@ class FinetuningTrainerTest(tf.test.TestCase):
       block_embeddings=np.array(embeddings, np.float32),
       is_compared=np.array([[True, True, False]]),
       read_rows=np.array([[0, 1, 2]], np.int32),
+      title_ids=np.full([1, 3, 1], 9, np.int32),
+      body_ids=np.full([1, 3, 2], 7, np.int32),
     )
     model = _FakeModel([math.log(3)], spans)
     logs = _train(model, batch)
@@ -166,6 +174,7 @@ class FinetuningTrainerTest(tf.test.TestCase):
     batch = _batch(
       is_answer=(False, False, True, False),
       read_rows=np.array([[1, 0]], np.int32),
+      body_ids=np.array([[[7, 8], [7, 8]]], np.int32),
     )
     logs = _train(_FakeModel([math.log(3)], spans), batch)
     self.assertAllClose(logs['span_log_likelihood'], math.log(3 / 8))
@@ -178,20 +187,20 @@ class FinetuningTrainerTest(tf.test.TestCase):
     self.assertAllClose(logs['early_update_log_likelihood'], math.log(1 / 4))
 
   def test_a_frozen_tower_does_not_change(self):
+    _train(self.model, _batch(), freeze_query_tower=True)
+    self.assertAllClose(self.model.query, [math.log(3)])
+    self.assertAllClose(self.model.block, [1.0])
+    self.assertAllClose(self.model.spans, [[[0.5], [-0.5]]])
+
+  def test_a_frozen_tower_keeps_its_temperature(self):
     for is_frozen in (True, False):
       model = _FakeModel([math.log(3)], [[[0.0], [0.0]]])
       model.log_temperature = tf.Variable(0.0)
       model.embed_queries = functools.partial(_divided_query, model)
       _train(model, _batch(), freeze_query_tower=is_frozen)
       # d/df log p = 1/4; f = log 3 / t, so d/d log t of f is -f.
-      self.assertAllClose(
-        model.log_temperature, 0.0 if is_frozen else -math.log(3) / 4
-      )
-      self.assertAllClose(
-        model.query, [math.log(3) + (0.0 if is_frozen else 1 / 4)]
-      )
-      self.assertAllClose(model.block, [1.0])
-      self.assertAllClose(model.spans, [[[0.5], [-0.5]]])
+      expected = 0.0 if is_frozen else -math.log(3) / 4
+      self.assertAllClose(model.log_temperature, expected)
 
   def test_a_frozen_tower_has_no_dropout(self):
     model = _real_model(tiny.with_dropout(tiny.config().model, 0.5))
@@ -234,6 +243,8 @@ class FinetuningTrainerTest(tf.test.TestCase):
       has_answer,
       is_answer,
       read_rows=np.array([[0, 1]], np.int32),
+      title_ids=np.full([1, 2, 1], 9, np.int32),
+      body_ids=np.full([1, 2, 2], 7, np.int32),
       is_impossible=np.array([is_impossible]),
     )
     logs = _train(model, batch, null_spans=True)

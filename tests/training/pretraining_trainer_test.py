@@ -83,6 +83,15 @@ def _trainer(model, batch, **changes):
 
 
 class PretrainingTrainerTest(tf.test.TestCase):
+  def test_scores_move_by_the_gradient_of_appendix_a(self):
+    model = _FakeModel([2.0, 1.0, 0.0], [[0.6], [0.3], [0.3]])
+    _trainer(model, _batch(3, 1)).train(tf.constant(1))
+    # p(z|x) = [0.6652, 0.2447, 0.0900], so p(y|x) = 0.4996, and
+    # r(z) = (p(y|z,x) / p(y|x) - 1) p(z|x).
+    self.assertAllClose(
+      model.scores - [2.0, 1.0, 0.0], [0.1338, -0.0978, -0.0360], atol=2e-4
+    )
+
   def test_a_retriever_that_does_not_learn_has_no_dropout(self):
     config = tiny.with_dropout(tiny.config().model, 0.5)
     model = _real_model(dataclasses.replace(config, recompute_activations=True))
