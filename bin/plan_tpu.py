@@ -34,7 +34,7 @@ _PROGRAMS = flags.DEFINE_string(
   'programs', 'all', 'Programs to compile, separated by commas.'
 )
 _NUM_BLOCKS = flags.DEFINE_integer(
-  'num_blocks', 13_353_718, 'Blocks of the corpus, for exact_search.', 1
+  'num_blocks', 13_353_718, 'Blocks of the corpus, for retrieval.', 1
 )
 _COMPILER = flags.DEFINE_string(
   'compiler',
@@ -85,6 +85,7 @@ def main(_):
     outputs.check_directory(_CACHE_DIR.value)
   compiler = tpu_compiler.Compiler(_COMPILER.value, _CACHE_DIR.value)
   rows = [row for name in names for row in _rows(name, slices, compiler)]
+  rows += plan.together(rows)
   print(plan.table(rows))
   if _OUTPUT.value:
     text = json.dumps([row.as_json() for row in rows], indent=2)

@@ -26,7 +26,7 @@ MAY_IMPORT = {
   'qa': 'config run text corpus data model index retrieval',
   'exchange': 'config run text corpus data model index qa',
   'serving': 'config run text corpus data model index retrieval qa',
-  'tpu': 'config run data model index training',
+  'tpu': 'config run data model index retrieval training',
   'beam': 'run text corpus data index training',
 }
 

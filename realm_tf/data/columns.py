@@ -119,14 +119,20 @@ class Rows:
   def gather(self, rows: np.ndarray, length: int) -> np.ndarray:
     """Returns rows [...] as [..., length], cut or zero-padded; zeros for -1."""
     rows = np.asarray(rows)
-    if not self.values.size or not rows.size:
-      return np.zeros((*rows.shape, length), self.values.dtype)
-    present = np.maximum(rows, 0)
-    starts = self.offsets[present][..., None]  # [..., 1]
-    ends = np.where(rows < 0, 0, self.offsets[present + 1])[..., None]
-    positions = starts + np.arange(length)  # [..., L]
-    inside = positions < ends
-    return np.where(inside, self.values[np.where(inside, positions, 0)], 0)
+    result = np.zeros((*rows.shape, length), self.values.dtype)
+    if not self.values.size:
+      return result
+    flat = rows.ravel()
+    present = np.where(flat < 0, 0, flat)
+    starts = self.offsets[:-1][present]
+    ends = np.minimum(self.offsets[1:][present], starts + length)
+    ends[flat < 0] = 0
+    # Whole rows: indexing each value takes twice the time.
+    places = zip(starts.tolist(), ends.tolist(), strict=True)
+    for target, (start, end) in zip(result.reshape(-1, length), places):
+      if start < end:
+        target[: end - start] = self._plain[start:end]
+    return result
 
 
 class Writer:

@@ -14,7 +14,7 @@ the oracle of the others. TensorFlow searches batches twice as fast on CPUs.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -114,10 +114,12 @@ class DeviceSearcher:
     return interfaces.Neighbors(*map(np.concatenate, zip(*found)))
 
 
-def padded(embeddings: np.ndarray, dtype: str = 'float32') -> np.ndarray:
-  """Returns the rows, padded with zeros to a multiple of `GROUP`."""
+def padded(
+  embeddings: np.ndarray, dtype: str = 'float32', size: Optional[int] = None
+) -> np.ndarray:
+  """Returns `size` rows, with zeros; by default a multiple of `GROUP`."""
   number, width = embeddings.shape
-  size = -(-number // GROUP) * GROUP
+  size = -(-number // GROUP) * GROUP if size is None else size
   result = np.zeros([size, width], tf.as_dtype(dtype).as_numpy_dtype)
   # In pieces: a slice of embeddings on disk is a decoded copy.
   for first in range(0, number, _COPIED_BLOCKS):

@@ -225,16 +225,7 @@ def load(
   path: str, corpus_fingerprint: str, own_process: bool = False
 ) -> Index:
   """Loads a version; UserError if damaged, or of another corpus."""
-  manifest = read_manifest(path)
-  if manifest['corpus_fingerprint'] != corpus_fingerprint:
-    raise errors.UserError(
-      f'An index must be of the corpus that is searched. Found {path}, of '
-      f'corpus {manifest["corpus_fingerprint"][:12]}, and corpus '
-      f'{corpus_fingerprint[:12]}. Build it again with bin.build_index.'
-    )
-  versions.verify(path)
-  embeddings = read_embeddings(path, manifest)
-  embeddings.check_finite()
+  manifest, embeddings = open_version(path, corpus_fingerprint)
   searcher = searchers.load(
     manifest['searcher'],
     _assets(path, manifest['assets'])[1],
@@ -248,6 +239,23 @@ def load(
     manifest['searcher'],
   )
   return Index(manifest['step'], path, embeddings, searcher, manifest)
+
+
+def open_version(
+  path: str, corpus_fingerprint: str
+) -> tuple[dict[str, Any], embedding_shards.Embeddings]:
+  """Opens a version without its searcher; fails as `load` does."""
+  manifest = read_manifest(path)
+  if manifest['corpus_fingerprint'] != corpus_fingerprint:
+    raise errors.UserError(
+      f'An index must be of the corpus that is searched. Found {path}, of '
+      f'corpus {manifest["corpus_fingerprint"][:12]}, and corpus '
+      f'{corpus_fingerprint[:12]}. Build it again with bin.build_index.'
+    )
+  versions.verify(path)
+  embeddings = read_embeddings(path, manifest)
+  embeddings.check_finite()
+  return manifest, embeddings
 
 
 def read_manifest(path: str) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from realm_tf.model import weights
 EMBEDDER, MASKED_LM, SPAN = 'embedder', 'masked_lm', 'span'
 PATH = 'path'  # A rival with retrieval along links.
 SEQ2SEQ = 'seq2seq'  # A rival without retrieval.
+QUERY_EMBEDDER = 'query_embedder'  # EMBEDDER without the blocks' tower.
 
 # Prefixes of variable names.
 EMBEDDER_PREFIXES = ('shared_', 'query_', 'block_')
@@ -56,7 +57,8 @@ class RealmModel(tf.Module):
 
   Args:
     config: Sizes of the networks; `vocab_size` must be set.
-    parts: Parts to build: EMBEDDER, MASKED_LM, SPAN, PATH, SEQ2SEQ.
+    parts: Parts to build: EMBEDDER or QUERY_EMBEDDER, MASKED_LM, SPAN, PATH,
+      SEQ2SEQ.
     is_inner: As `SpanReader.is_inner`.
     null_spans: Whether the span reader scores null spans.
 
@@ -84,13 +86,14 @@ class RealmModel(tf.Module):
     self.config = config
     self._dtype = precision.choose(config.train_dtype)
     self.log_temperature = self.null_bias = self.path_scorer = None
-    if EMBEDDER in parts:
+    if EMBEDDER in parts or QUERY_EMBEDDER in parts:
       if config.embedder.normalize:
         self.log_temperature, self.null_bias = (
           tf.Variable(0.0, name=name) for name in (LOG_TEMPERATURE, NULL_BIAS)
         )
       shared = config.embedder.shared_towers
       self.query_embedder = self._embedder('shared' if shared else 'query')
+    if EMBEDDER in parts:
       self.block_embedder = (
         self.query_embedder if shared else self._embedder('block')
       )

@@ -1,7 +1,7 @@
 """Makes queries, and wraps searches: in batches, kept, summed, alternating."""
 
-from collections.abc import Sequence
-from typing import Optional
+from collections.abc import Callable, Sequence
+from typing import Any, Optional
 
 import numpy as np
 
@@ -9,6 +9,8 @@ from realm_tf import interfaces
 from realm_tf.index import searcher
 from realm_tf.text import wordpiece
 
+Find = Callable[[], interfaces.Neighbors]  # Waits for hits.
+Begin = Callable[[interfaces.Queries, int], Find]
 _MOST_KEPT = 200_000  # Queries; 20 blocks of each take about 150 MB.
 
 
@@ -31,6 +33,13 @@ def masked(
       tokenizer.detokenize(row[row != tokenizer.mask_id]) for row in ids
     ],
   )
+
+
+def begin(retriever: Any, queries: interfaces.Queries, k: int) -> Find:
+  """Starts a search on devices; other retrievers search when it ends."""
+  if hasattr(retriever, 'begin'):
+    return retriever.begin(queries, k)
+  return lambda: retriever.retrieve(queries, k)
 
 
 class Nothing:
@@ -136,14 +145,22 @@ class Alternating:
   def __init__(self, one: interfaces.Retriever, two: interfaces.Retriever):
     self._both = one, two
 
+  def begin(self, queries: interfaces.Queries, k: int) -> Find:
+    """Starts both searches; they find [B, 2k]."""
+    ends = [begin(each, queries, k) for each in self._both]
+
+    def end() -> interfaces.Neighbors:
+      found = zip(*(each() for each in ends))
+      return interfaces.Neighbors(
+        *(np.stack(x, axis=2).reshape([len(queries), -1]) for x in found)
+      )
+
+    return end
+
   def retrieve(
     self, queries: interfaces.Queries, k: int
   ) -> interfaces.Neighbors:
-    """Returns [B, 2k]."""
-    found = [each.retrieve(queries, k) for each in self._both]
-    return interfaces.Neighbors(
-      *(np.stack(x, axis=2).reshape([len(queries), -1]) for x in zip(*found))
-    )
+    return self.begin(queries, k)()
 
 
 def fuse(

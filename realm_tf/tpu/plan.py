@@ -16,6 +16,11 @@ _TOO_LARGE = re.compile(
   r'(?:Used |for HLO (\w+) \()([\d.]+\w)\)?'
   r'(?: of | exceeds available HBM \()([\d.]+\w)'
 )
+_REMEDIES = (
+  'model.recompute_activations=true',
+  'index.storage_dtype=bfloat16',
+  'index.searcher=scann',
+)
 _UNITS = {'K': 2**10, 'M': 2**20, 'G': 2**30, 'T': 2**40}
 _HEADER = (
   'program', 'a core', 'GB', 'of', 'arguments', 'temporaries', 'code', 'TFLOP',
@@ -91,6 +96,35 @@ def row(
     first = ' '.join(compiled.error.split())
     problem = f'{program.name} does not compile for {where.name}: {first}'
   return Row(program.name, where, program.batch, compiled, problem)
+
+
+def together(rows: Sequence[Row]) -> list[Row]:
+  """Returns a row for each slice whose cores train and retrieve.
+
+  A core holds the step's variables and two index versions, one of them while it
+  loads; step and search follow each other.
+  """
+  of_slice = {(each.name, each.where): each for each in rows}
+  result = []
+  for (name, where), step in of_slice.items():
+    search = of_slice.get(('retrieval', where))
+    if name != 'pretraining' or not search or step.problem or search.problem:
+      continue
+    one, two = step.compiled, search.compiled
+    sums = {
+      field: getattr(one, field) + getattr(two, field)
+      for field in ('compile_secs', 'code_bytes', 'flops', 'reduced_bytes')
+    }
+    kinds = {*one.traffic, *two.traffic}
+    compiled = one._replace(
+      **sums,
+      argument_bytes=one.argument_bytes + 2 * two.argument_bytes,
+      temporary_bytes=max(one.temporary_bytes, two.temporary_bytes),
+      traffic={k: one.traffic.get(k, 0) + two.traffic.get(k, 0) for k in kinds},
+    )
+    both = lowering.Lowered('pretraining+retrieval', b'', step.batch, _REMEDIES)
+    result.append(row(both, where, compiled))
+  return result
 
 
 def table(rows: Sequence[Row]) -> str:

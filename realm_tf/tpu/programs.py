@@ -17,12 +17,11 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.data import joining
 from realm_tf.index import embedding
-from realm_tf.index import exact_search
 from realm_tf.model import precision
 from realm_tf.model import realm_model
 from realm_tf.model import token_tagger
+from realm_tf.retrieval import device_retriever
 from realm_tf.tpu import chips
 from realm_tf.tpu import lowering
 from realm_tf.training import closed_book_trainer
@@ -45,8 +44,7 @@ NAMES = (
   'tagger',
   'closed_book',
   'block_embedding',
-  'query_embedding',
-  'exact_search',
+  'retrieval',
 )
 
 _Programs = Iterator[lowering.Program]
@@ -232,34 +230,24 @@ class _Planner:
         ('index.embed_dtype=bfloat16', 'a smaller lengths.block_tokens'),
       )
 
-  def query_embedding(self) -> _Programs:
-    size, length = self._share('pretraining'), self.config.lengths.query_tokens
-    model = self._model(realm_model.EMBEDDER)
-    yield lowering.Program(
-      'query_embedding',
-      lambda ids: model.embed_queries(
-        joining.pack_longest(ids, None, *_SPECIAL_IDS, length)
-      ),
-      (_ids(size, length - 2),),
-      size,
-      ('a smaller pretraining.batch_size',),
+  def retrieval(self) -> _Programs:
+    """Embedding of a batch of queries and search of the devices' blocks."""
+    config, lengths = self.config.pretraining, self.config.lengths
+    size, k = self._share('pretraining'), config.num_candidates + _SPARE_HITS
+    retriever = device_retriever.DeviceRetriever(
+      tf.distribute.get_strategy(), self.config, _SPECIAL_IDS, self.num_blocks
     )
-
-  def exact_search(self) -> _Programs:
-    """Search of a core's blocks for the queries of a whole batch."""
-    config = self.config.pretraining
-    size = 1 << (config.batch_size - 1).bit_length()
-    k = config.num_candidates + _SPARE_HITS
-    group, share = exact_search.GROUP, -(-self.num_blocks // self.num_cores)
-    rows = tf.TensorSpec([-(-share // group) * group, self._width()])
     yield lowering.Program(
-      'exact_search',
-      lambda rows, queries, number: exact_search.top_rows(
-        rows, queries, number, k, exact_search.approximate_top
-      ),
-      (rows, tf.TensorSpec([size, self._width()]), tf.TensorSpec([], tf.int32)),
+      'retrieval',
+      lambda query_ids: retriever.distributed(query_ids, k),
+      (_ids(size, lengths.query_tokens - 2),),
       size,
-      ('index.searcher=scann', 'a slice with more cores'),
+      (
+        'index.storage_dtype=bfloat16',
+        'index.searcher=scann',
+        'a slice with more cores',
+      ),
+      self.num_cores,
     )
 
   def _width(self) -> int:

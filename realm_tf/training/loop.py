@@ -5,12 +5,14 @@ dropout are functions of seed and step, so a resumed run has the same losses as
 an uninterrupted run.
 """
 
+import collections
 from collections.abc import Callable, Iterator, Mapping
+from concurrent import futures
 import contextlib
 import queue
 import signal
 import threading
-from typing import Any, Optional
+from typing import Any, Optional, TypeVar
 
 from absl import logging
 import orbit
@@ -34,6 +36,7 @@ from realm_tf.training import step_trainer
 # training.
 MAX_SKIPPED_STEPS = 10
 _DEPTH = 2  # Limit of prepared batches.
+_Item = TypeVar('_Item')
 _SHOWN = 'loss', 'accuracy', 'marginal_retrieval_utility', 'exact_match'
 
 
@@ -243,6 +246,28 @@ def prefetch(items: Iterator[Any]) -> Iterator[Any]:
       yield item
   finally:
     closed.set()
+
+
+def prefetch_between_steps(
+  items: Iterator[_Item], begin: Callable[[_Item], Callable[[], Any]]
+) -> Iterator[Any]:
+  """Yields the results of `begin(item)()` in order, as prepared by threads.
+
+  One thread makes the items, another waits for results; `begin` is called here,
+  `_DEPTH` items ahead. So the programs that it starts on devices have the same
+  place between the steps in every run and every process.
+  """
+  with futures.ThreadPoolExecutor(1, 'batches') as pool:
+    waiting: collections.deque[futures.Future] = collections.deque()
+    try:
+      for item in prefetch(items):
+        waiting.append(pool.submit(begin(item)))
+        if len(waiting) > _DEPTH:
+          yield waiting.popleft().result()
+      while waiting:
+        yield waiting.popleft().result()
+    finally:
+      pool.shutdown(wait=False, cancel_futures=True)
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.text import wordpiece
 from realm_tf.training import held_out_versions
+from realm_tf.training import index_search
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 from realm_tf.training import pretraining_batches
@@ -80,7 +81,7 @@ def run(
       retriever=retriever,
       metric=keep_best,
     )
-  _train(inputs, job.run_dir, run_loop, loop.prefetch(batches), held_out)
+  _train(inputs, job.run_dir, run_loop, batches, held_out)
 
 
 def _batches(
@@ -92,12 +93,18 @@ def _batches(
   words: Optional[interfaces.Retriever],
 ) -> Iterator[dict[str, Any]]:
   """Yields batches found by `retriever`, or by the refresher's indexes."""
-  index_step = None
+  index = index_step = sentences = None
   if not retriever:
-    index = pretraining_batches.IndexSearch(inputs, job.run_dir, share=share)
+    index = index_search.IndexSearch(
+      inputs, job.run_dir, strategy=job.strategy, share=share
+    )
     retriever = retriever_lib.Alternating(index, words) if words else index
     index_step = lambda: index.step
-  batches = pretraining_batches.batches(
+  if inputs.config.pretraining.inverse_cloze_weight:
+    sentences = pretraining_batches.Sentences(
+      inputs.table, inputs.ordinary_ids, experiment=inputs.config, share=share
+    )
+  batches = pretraining_batches.Batches(
     queries,
     inputs.table,
     retriever,
@@ -105,16 +112,11 @@ def _batches(
     experiment=inputs.config,
     share=share,
     index_step=index_step,
+    sentences=sentences,
   )
-  if not inputs.config.pretraining.inverse_cloze_weight:
-    return batches
-  return pretraining_batches.with_sentences(
-    batches,
-    inputs.table,
-    inputs.ordinary_ids,
-    experiment=inputs.config,
-    share=share,
-  )
+  if index and index.uses_devices:
+    return loop.prefetch_between_steps(batches.masked(), batches.begin)
+  return loop.prefetch(iter(batches))
 
 
 def _train(

@@ -53,7 +53,7 @@ def _plans(folder):
   )
   python.chmod(0o755)
   flags = [f'--compiler={python}', f'--output={folder}/plan.json']
-  flags += ['--topology=v5e:2x2', '--programs=exact_search']
+  flags += ['--topology=v5e:2x2', '--programs=retrieval']
   yield 'plan', ('plan_tpu', [*flags, '--num_blocks=1000'])
 
 
@@ -110,9 +110,10 @@ class CallsTest(absltest.TestCase):
     result = self.results['plan']
     self.assertEqual(result.code, 2, result.stderr)
     line = (
-      'exact_search must fit in the memory of a core of v5e:2x2. Found 34.9 '
+      'retrieval must fit in the memory of a core of v5e:2x2. Found 34.9 '
       'GB, mostly temporaries, 18.0 GB above its 16.9. Try: '
-      'index.searcher=scann; a slice with more cores.'
+      'index.storage_dtype=bfloat16; index.searcher=scann; a slice with more '
+      'cores.'
     )
     self.assertIn(line, result.stdout.splitlines())
     (row,) = json.loads((self.folder / 'plan.json').read_text())

@@ -66,7 +66,7 @@ class HeldOutTest(absltest.TestCase):
 
   def test_no_job_trains_on_held_out_sentences(self):
     steps = 8
-    batches = pretraining_batches.batches(
+    batches = pretraining_batches.Batches(
       self.queries,
       self.table,
       fakes.FoundBy(lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1])),

@@ -222,7 +222,7 @@ class SharedBatchesTest(parameterized.TestCase):
   def _pretraining(self, share):
     # Different queries find different blocks.
     search = lambda ids, k: (ids.sum(axis=1)[:, None] + np.arange(k)) % 4
-    return pretraining_batches.batches(
+    batches = pretraining_batches.Batches(
       self.queries,
       self.table,
       fakes.FoundBy(search),
@@ -230,6 +230,7 @@ class SharedBatchesTest(parameterized.TestCase):
       experiment=_CONFIG,
       share=share,
     )
+    return iter(batches)
 
   @parameterized.parameters('_inverse_cloze', '_pretraining')
   def test_the_shares_of_two_processes_are_the_whole_batch(self, name):

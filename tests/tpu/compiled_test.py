@@ -114,7 +114,7 @@ class CompiledTest(parameterized.TestCase):
     self.assertEqual(row.compiled.reduced_bytes > 0, cores > 1)
 
   def test_a_search_reads_each_block_once(self):
-    row = self._row('exact_search', 'v5e:1x1')
+    row = self._row('retrieval', 'v5e:1x1')
     self.assertEqual(row.problem, '')
     rows = 100_000 * _WIDTH * 4
     self.assertBetween(row.compiled.traffic_bytes, 0.9 * rows, 3 * rows)

@@ -90,9 +90,9 @@ class LoweringProcessTest(absltest.TestCase):
   def test_each_process_makes_the_same_module(self):
     config = tiny.config(pretraining={'batch_size': 4})
     (one,), (other,) = (
-      programs.lower('query_embedding', config, _WHERE, 1) for _ in range(2)
+      programs.lower('retrieval', config, _WHERE, 1) for _ in range(2)
     )
-    self.assertEqual((one.name, one.batch), ('query_embedding', 2))
+    self.assertEqual((one.name, one.batch), ('retrieval', 2))
     self.assertNotEmpty(one.module)
     self.assertEqual(one, other)
 
@@ -103,7 +103,7 @@ class LoweringProcessTest(absltest.TestCase):
   def test_a_users_mistake_is_the_same_as_here(self):
     config = tiny.config(pretraining={'batch_size': 3})
     with self.assertRaisesRegex(errors.UserError, 'batch of 3 and 2 cores'):
-      programs.lower('query_embedding', config, _WHERE, 1)
+      programs.lower('retrieval', config, _WHERE, 1)
 
 
 if __name__ == '__main__':

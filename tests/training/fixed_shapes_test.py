@@ -87,7 +87,7 @@ class FixedShapesTest(parameterized.TestCase):
       map(tiny.query, _words(_QUERY_LENGTHS)),
       'random_span',
     )
-    return pretraining_batches.batches(
+    batches = pretraining_batches.Batches(
       query_table.QueryTable.open(queries_dir),
       self.table,
       fakes.FoundBy(self._search),
@@ -95,6 +95,7 @@ class FixedShapesTest(parameterized.TestCase):
       experiment=self.config,
       share=share,
     )
+    return iter(batches)
 
   def _inverse_cloze(self, share):
     return inverse_cloze_run.sentence_batches(

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.pretraining_batches, without threads."""
+"""Tests for realm_tf.training.index_search, without threads."""
 
 import concurrent.futures
 import os
@@ -8,6 +8,7 @@ from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf import interfaces
@@ -16,10 +17,11 @@ from realm_tf.index import embedding
 from realm_tf.index import index_builder
 from realm_tf.index import storage
 from realm_tf.model import realm_model
+from realm_tf.retrieval import device_retriever
 from realm_tf.run import layout
 from realm_tf.run import versions
+from realm_tf.training import index_search
 from realm_tf.training import job
-from realm_tf.training import pretraining_batches
 from tests import tiny
 from tests.index import small
 
@@ -84,9 +86,10 @@ class IndexSearchTest(absltest.TestCase):
     inputs = job.Inputs(
       config, '', self.table, small.TOKENIZER, small.SPECIAL_IDS, None
     )
-    return pretraining_batches.IndexSearch(
+    return index_search.IndexSearch(
       inputs,
       self.run_dir,
+      strategy=tf.distribute.get_strategy(),
       submit=_submit,
       wait=lambda: None,
       share=sampling.Share(first_step=first_step),
@@ -205,7 +208,7 @@ class IndexSearchTest(absltest.TestCase):
       raise RuntimeError('no such file')
 
     with (
-      mock.patch.object(storage, 'load', load),
+      mock.patch.object(storage, 'open_version', load),
       self.assertLogs(level='ERROR') as logs,
     ):
       _find(search)
@@ -216,7 +219,7 @@ class IndexSearchTest(absltest.TestCase):
     self._publish(0)
     error = RuntimeError('a mistake in the program')
     with (
-      mock.patch.object(storage, 'load', side_effect=error),
+      mock.patch.object(storage, 'open_version', side_effect=error),
       self.assertRaisesRegex(RuntimeError, 'a mistake'),
     ):
       _find(self._index_search())
@@ -228,6 +231,33 @@ class IndexSearchTest(absltest.TestCase):
     self.assertEqual(versions.read_in_use(self.run_dir), [0, 500])
     _find(search)
     self.assertEqual(versions.read_in_use(self.run_dir), [500])
+
+
+class DeviceIndexSearchTest(IndexSearchTest):
+  """The same on the devices of a strategy."""
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(
+      mock.patch.object(device_retriever, 'is_used', lambda strategy: True)
+    )
+
+  def test_both_slots_compile_before_the_first_search(self):
+    self._publish(0)
+    search = self._index_search()
+    begun = []
+    begin = device_retriever.DeviceRetriever.begin
+
+    def count(retriever, *arguments):
+      begun.append(retriever)
+      return begin(retriever, *arguments)
+
+    with mock.patch.object(device_retriever.DeviceRetriever, 'begin', count):
+      _find(search)
+      _find(search)
+    first, second, *searches = begun
+    self.assertIsNot(first, second)
+    self.assertEqual(searches, [first, first])
 
 
 if __name__ == '__main__':

@@ -31,6 +31,14 @@ def _text_of(ids):
   return tiny.TOKENIZER.detokenize(ids[ids > 0])
 
 
+class _FoundAtOnce(fakes.FoundBy):
+  """Finds where a search begins, as an index is swapped."""
+
+  def begin(self, queries, k):
+    found = self.retrieve(queries, k)
+    return lambda: found
+
+
 class PretrainingBatchesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -48,10 +56,10 @@ class PretrainingBatchesTest(parameterized.TestCase):
     return np.tile(np.arange(k) % self.table.num_blocks, [len(query_ids), 1])
 
   def _take(self, number, config, first_step=0):
-    batches = pretraining_batches.batches(
+    batches = pretraining_batches.Batches(
       self.queries,
       self.table,
-      fakes.FoundBy(self._search),
+      _FoundAtOnce(self._search),
       tokenizer=tiny.TOKENIZER,
       experiment=config,
       share=sampling.Share(first_step=first_step),
@@ -169,13 +177,13 @@ class SentencesTest(tf.test.TestCase):
 
   def _take(self, ids, config, share=sampling.WHOLE):
     ids = np.array([[-1, *row] for row in ids], np.int32)
-    (batch,) = pretraining_batches.with_sentences(
-      iter([share.take({'candidate_ids': ids})]),
+    sentences = pretraining_batches.Sentences(
       self.table,
       _ORDINARY_IDS,
       experiment=tiny.changed(config, pretraining={'batch_size': len(ids)}),
       share=share,
     )
+    batch = sentences.add(0, share.take({'candidate_ids': ids}))
     return batch['cloze_ids']
 
   def test_takes_a_whole_sentence_of_each_block(self):

@@ -1,0 +1,211 @@
+"""Embeds queries and finds their blocks on the devices that train.
+
+Each device embeds its part of a batch and holds a part of the blocks. The
+devices share the embeddings, search their parts exactly, and share the best
+blocks: the top K of an index version (Section 3.3 of Guu et al. 2020), without
+a host's work between two steps.
+"""
+
+from typing import Any, Optional
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import interfaces
+from realm_tf.data import joining
+from realm_tf.data import null_block
+from realm_tf.index import exact_search
+from realm_tf.index import model_files
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.model import precision
+from realm_tf.model import realm_model
+from realm_tf.model import strategies
+from realm_tf.retrieval import retriever
+
+# Of a device's part of two index versions, for searcher 'auto'.
+_MOST_BYTES = 1 << 30
+
+
+def is_used(strategy: tf.distribute.Strategy) -> bool:
+  """Returns whether queries are embedded on the strategy's devices.
+
+  A CPU alone embeds in a thread, during the step.
+  """
+  return (
+    strategy.num_replicas_in_sync > 1
+    or isinstance(strategy, tf.distribute.TPUStrategy)
+    or bool(tf.config.list_physical_devices('GPU'))
+  )
+
+
+def num_parts(strategy: tf.distribute.Strategy) -> int:
+  """Returns the number of parts of the index.
+
+  A process of several holds the whole index on each of its devices: processes
+  load a version at different steps, and may not wait for each other.
+  """
+  is_alone = strategies.num_workers(strategy) == 1
+  return strategy.num_replicas_in_sync if is_alone else 1
+
+
+class DeviceRetriever:
+  """Holds one index version at a time; `load` replaces it.
+
+  Programs have sums over all devices. So only the thread that runs the steps
+  may call `begin`, between two of them.
+
+  Args:
+    strategy: Its replicas embed and search.
+    num_blocks: Number of blocks of the index; 0 leaves the search to the
+      version's searcher, on the host.
+  """
+
+  def __init__(
+    self,
+    strategy: tf.distribute.Strategy,
+    config: config_lib.ExperimentConfig,
+    special_ids: tuple[int, int],
+    num_blocks: int,
+  ):
+    self._strategy, self._number = strategy, num_parts(strategy)
+    self._special_ids, self._num_blocks = special_ids, num_blocks
+    self._query_tokens = config.lengths.query_tokens
+    self._top = exact_search.approximate_top if precision.has_tpu() else None
+    model = config.model
+    width = model.embedder.width(model.embedder_bert.hidden_size)
+    size, dtype = part_size(num_blocks, self._number), _dtype(config.index)
+    with strategy.scope():
+      self._model = realm_model.RealmModel(model, [realm_model.QUERY_EMBEDDER])
+      self._rows = tf.Variable(
+        tf.zeros([size, width], dtype),
+        trainable=False,
+        name='block_embeddings',
+        synchronization=tf.VariableSynchronization.ON_READ,
+        aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
+      )
+    self._program = tf.function(self.distributed, autograph=False)
+
+  def load(self, path: str, embeddings: np.ndarray) -> None:
+    """Loads a version; copies bytes to devices, and runs no program there.
+
+    Args:
+      path: Index version, with the parameters of its embedder.
+      embeddings: float [N, D]; may be memory-mapped.
+    """
+    with self._strategy.scope():
+      model_files.load_version(self._model, path)
+    parts = self._strategy.experimental_local_results(self._rows)
+    for i, part in enumerate(parts if self._num_blocks else ()):
+      size = part.shape[0]
+      first = i % self._number * size
+      rows = embeddings[first : first + size]
+      part.assign(exact_search.padded(rows, part.dtype.name, size))
+
+  def begin(
+    self,
+    query_ids: np.ndarray,
+    k: int,
+    searcher: Optional[interfaces.Searcher] = None,
+  ) -> retriever.Find:
+    """Starts a search; the returned function waits for its result.
+
+    Args:
+      query_ids: int32 [B, L]; this process's replicas must divide B.
+      searcher: Searches on the host, if the devices hold no blocks.
+    """
+    ids = strategies.spread(self._strategy, {'ids': query_ids})['ids']
+    found = self._program(ids, min(k, self._num_blocks))
+
+    def local(values: Any) -> np.ndarray:
+      parts = self._strategy.experimental_local_results(values)
+      return np.concatenate([part.numpy() for part in parts])
+
+    def end() -> interfaces.Neighbors:
+      if searcher is not None:
+        hits = searcher.search(local(found), k)
+      else:
+        hits = interfaces.Neighbors(*map(local, found))
+      return searcher_lib.fill(hits, k)
+
+    return end
+
+  def distributed(self, query_ids: Any, k: int) -> Any:
+    """Returns numbers and scores [b, k], or embeddings, of each replica."""
+    return self._strategy.run(self._find, args=(query_ids, k))
+
+  def _find(self, query_ids: tf.Tensor, k: int) -> Any:
+    queries = self._model.embed_queries(
+      joining.pack_longest(
+        query_ids, None, *self._special_ids, self._query_tokens
+      )
+    )  # [b, D]
+    if not self._num_blocks:
+      return queries
+    place = tf.constant(0)
+    if self._number > 1:
+      replica = tf.distribute.get_replica_context()
+      place = tf.cast(replica.replica_id_in_sync_group, tf.int32)
+    wanted = self._of_all(queries, place)  # [n, b, D]
+    rows = tf.convert_to_tensor(self._rows)
+    first = place * rows.shape[0]
+    numbers, scores = exact_search.top_rows(
+      rows,
+      tf.reshape(wanted, [-1, wanted.shape[-1]]),
+      tf.clip_by_value(self._num_blocks - first, 0, rows.shape[0]),
+      k,
+      self._top,
+    )
+    numbers = tf.where(numbers < 0, null_block.ID, numbers + first)
+    if self._number == 1:
+      return numbers, scores
+    # Parts follow each other, so equal scores stay in the order of ids.
+    numbers, scores = (
+      self._own_rows(self._of_all(each, place), place, queries.shape[0], k)
+      for each in (numbers, scores)
+    )
+    scores, order = tf.math.top_k(scores, k)
+    return tf.gather(numbers, order, batch_dims=1), scores
+
+  def _of_all(self, value: tf.Tensor, place: tf.Tensor) -> tf.Tensor:
+    """Returns the values of all n replicas, [n, ...]; all have one shape."""
+    if self._number == 1:
+      return value[None]
+    is_own = tf.reshape(
+      tf.range(self._number) == place, [-1] + [1] * value.shape.rank
+    )
+    # A sum of one value and zeros: exact, and every strategy has sums.
+    return tf.distribute.get_replica_context().all_reduce(
+      tf.distribute.ReduceOp.SUM,
+      tf.where(is_own, value[None], tf.zeros([], value.dtype)),
+    )
+
+  def _own_rows(
+    self, values: tf.Tensor, place: tf.Tensor, size: int, k: int
+  ) -> tf.Tensor:
+    """Returns this replica's queries of [n, n b, k] as [b, n k]."""
+    own = tf.slice(values, [0, place * size, 0], [self._number, size, k])
+    return tf.reshape(tf.transpose(own, [1, 0, 2]), [size, self._number * k])
+
+
+def holds_blocks(
+  strategy: tf.distribute.Strategy,
+  config: config_lib.ExperimentConfig,
+  num_blocks: int,
+) -> bool:
+  """Returns whether the devices hold the blocks, or only embed the queries."""
+  chosen = config.index.searcher
+  width = config.model.embedder.width(config.model.embedder_bert.hidden_size)
+  size = part_size(num_blocks, num_parts(strategy))
+  two = 2 * size * width * tf.as_dtype(_dtype(config.index)).size
+  return chosen == 'device' or (chosen == 'auto' and two <= _MOST_BYTES)
+
+
+def part_size(num_blocks: int, number: int) -> int:
+  """Returns the rows of each of `number` parts, with padding."""
+  group = exact_search.GROUP
+  return -(-num_blocks // (number * group)) * group
+
+
+def _dtype(config: config_lib.IndexConfig) -> str:
+  return 'bfloat16' if config.storage_dtype == 'bfloat16' else 'float32'

@@ -1,0 +1,230 @@
+"""Searches the newest index of a run while the refresher writes the next."""
+
+from collections.abc import Callable
+import concurrent.futures
+import itertools
+import time
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf import interfaces
+from realm_tf.data import sampling
+from realm_tf.index import embedding
+from realm_tf.index import model_files
+from realm_tf.index import storage
+from realm_tf.model import realm_model
+from realm_tf.retrieval import device_retriever
+from realm_tf.retrieval import hot_swap
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrievers
+from realm_tf.run import layout
+from realm_tf.run import versions
+from realm_tf.training import job
+
+
+class _HostSlot:
+  """Embeds and searches on the CPU, in the thread that waits for the hits."""
+
+  def __init__(self, inputs: job.Inputs):
+    self._model = realm_model.RealmModel(
+      inputs.config.model, [realm_model.QUERY_EMBEDDER]
+    )
+    self._embed = embedding.compile_queries(
+      self._model, inputs.config.lengths.query_tokens, inputs.special_ids
+    )
+
+  def load(self, path: str, fingerprint: str) -> retriever_lib.Begin:
+    """Loads a version; returns its search."""
+    index = storage.load(path, fingerprint, own_process=True)
+    model_files.load_version(self._model, path)
+    layer = retrievers.RetrievalLayer(self._embed, index.searcher)
+    return lambda queries, k: lambda: layer.retrieve(queries, k)
+
+  def trace(self, shape: tuple[int, ...], k: int) -> None:
+    del k
+    self._embed(np.zeros(shape, np.int32))
+
+
+class _DeviceSlot:
+  """Embeds, and searches if there is room, on the devices that train."""
+
+  def __init__(self, inputs: job.Inputs, strategy: tf.distribute.Strategy):
+    number = inputs.table.num_blocks
+    self._holds_blocks = device_retriever.holds_blocks(
+      strategy, inputs.config, number
+    )
+    self._retriever = device_retriever.DeviceRetriever(
+      strategy,
+      inputs.config,
+      inputs.special_ids,
+      number if self._holds_blocks else 0,
+    )
+
+  def load(self, path: str, fingerprint: str) -> retriever_lib.Begin:
+    if self._holds_blocks:
+      searcher = None
+      _, embeddings = storage.open_version(path, fingerprint)
+    else:
+      index = storage.load(path, fingerprint, own_process=True)
+      searcher, embeddings = index.searcher, index.embeddings
+    self._retriever.load(path, embeddings)
+    return lambda queries, k: self._retriever.begin(queries.ids, k, searcher)
+
+  def trace(self, shape: tuple[int, ...], k: int) -> None:
+    self._retriever.begin(np.zeros(shape, np.int32), k)
+
+
+class _Loaded(NamedTuple):
+  slot: Any  # A _HostSlot or a _DeviceSlot.
+  begin: retriever_lib.Begin
+
+
+class IndexSearch:
+  """Searches the newest index with that index's own parameters.
+
+  So query and block embeddings fit each other.
+
+  One of two slots is in use while the next version's parameters load into the
+  other. Slot and searcher are swapped together between two batches, at no cost.
+
+  Where a strategy has devices, they embed the queries, and search if the index
+  fits: `begin` must then be called between two steps, in their thread.
+
+  Args:
+    submit: Runs a load in the background; by default in a thread.
+    wait: Called again and again until the needed index is complete.
+    share: Number of this process, and the first step; a step searches once.
+  """
+
+  def __init__(
+    self,
+    inputs: job.Inputs,
+    run_dir: str,
+    *,
+    strategy: Optional[tf.distribute.Strategy] = None,
+    submit: Optional[hot_swap.Submit] = None,
+    wait: Callable[[], None] = lambda: time.sleep(0.2),
+    share: sampling.Share = sampling.WHOLE,
+  ):
+    config = inputs.config.pretraining
+    self._fingerprint = inputs.table.manifest['corpus_fingerprint']
+    submit = submit or concurrent.futures.ThreadPoolExecutor(1, 'index').submit
+    self._wait = wait
+    self.uses_devices = strategy is not None and device_retriever.is_used(
+      strategy
+    )
+    if self.uses_devices:
+      self._slots: list[Any] = [_DeviceSlot(inputs, strategy) for _ in range(2)]
+    else:
+      self._slots = [_HostSlot(inputs)]
+      # Must precede any load. Built in its own thread, this model draws no
+      # seeds from the main thread's generator.
+      submit(lambda: self._slots.append(_HostSlot(inputs)))
+    self._shapes: dict[tuple[int, ...], int] = {}  # Queries' shape -> k.
+    self._pinned = config.pin_index
+    self._every = config.refresh_every_steps
+    self._wanted, self._next_step = 0, share.first_step
+    self._root = layout.index_root(run_dir)
+    self._swap: hot_swap.HotSwap[versions.Version, _Loaded] = hot_swap.HotSwap(
+      self._find_wanted
+      if self._pinned
+      else lambda: versions.newest(self._root, self.step),
+      self._load,
+      submit=submit,
+      declare=lambda found: versions.declare_in_use(
+        run_dir, share.number, [version.step for version in found]
+      ),
+    )
+
+  @property
+  def step(self) -> int:
+    """Training step of the last searched index; -1 without a search."""
+    return -1 if self._swap.version is None else self._swap.version.step
+
+  def _seek(self, step: int) -> None:
+    """Waits until the pinned index of `step` is loaded.
+
+    The refresher embeds with the parameters of a refresh period's start during
+    that period, and the trainer searches the result in the next period. So the
+    trainer seldom waits.
+    """
+    self._wanted = max(0, step // self._every - 1) * self._every
+
+    def wait() -> None:
+      self._check_not_removed(step)
+      self._wait()
+
+    self._swap.wait_for(lambda: self.step == self._wanted, wait)
+
+  def begin(self, queries: interfaces.Queries, k: int) -> retriever_lib.Find:
+    """Starts the search of a step; the returned function ends it."""
+    shape = queries.ids.shape
+    if self.uses_devices and shape not in self._shapes:
+      for slot in self._slots:  # Compiled before the first step of the shape.
+        slot.trace(shape, k)
+    self._shapes[shape] = k
+    if self._pinned:
+      self._seek(self._next_step)
+      self._next_step += 1
+    elif self._swap.version is None:
+      self._swap.wait_for(lambda: self.step >= 0, self._wait)
+    else:
+      self._swap.poll()
+    return self._swap.current.begin(queries, k)
+
+  def retrieve(
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
+    return self.begin(queries, k)()
+
+  def _check_not_removed(self, step: int) -> None:
+    """Raises UserError if the pinned index will never come."""
+    newest = versions.newest(self._root, self._wanted)
+    if newest is None or versions.is_complete(
+      versions.version_path(self._root, self._wanted)
+    ):
+      return
+    raise errors.UserError(
+      f'With pin_index, step {step} needs the index of step {self._wanted}. '
+      f'Found step {newest.step} as the newest in {self._root}. Build it '
+      'again with bin.build_index, or resume without pin_index.'
+    )
+
+  def _find_wanted(self) -> Optional[versions.Version]:
+    """Returns the pinned version once it is complete, else None."""
+    path = versions.version_path(self._root, self._wanted)
+    is_there = versions.is_complete(path)
+    return versions.Version(self._wanted, path) if is_there else None
+
+  def _load(self, version: versions.Version) -> _Loaded:
+    """Runs in the background."""
+    try:
+      slot = self._idle_slot()
+      begin = slot.load(version.path, self._fingerprint)
+      if not self.uses_devices:
+        self._warm(slot, begin)
+    except Exception:
+      # A version that is removed while it loads causes many kinds of errors;
+      # for all of them, `verify` raises the error that `HotSwap` expects.
+      versions.verify(version.path)
+      raise
+    return _Loaded(slot, begin)
+
+  def _idle_slot(self) -> Any:
+    if self._swap.version is None:
+      return self._slots[0]
+    return self._slots[self._swap.current.slot is self._slots[0]]
+
+  def _warm(self, slot: _HostSlot, begin: retriever_lib.Begin) -> None:
+    """Traces and searches once, to save the first batch this time."""
+    shapes = dict(self._shapes)  # A copy: the other thread may add shapes.
+    # Tracing holds Python's lock, so both slots trace before the first step.
+    slots = self._slots if self._swap.version is None else [slot]
+    for (shape, k), each in itertools.product(shapes.items(), slots):
+      each.trace(shape, k)
+      if each is slot:
+        queries = interfaces.Queries(np.zeros(shape, np.int32), list)
+        begin(queries, k)()

@@ -1,0 +1,75 @@
+"""Tests for realm_tf.retrieval.device_retriever."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.retrieval import device_retriever
+from tests import source_tree
+from tests import tiny
+from tests.index import small
+
+_DEFAULT = tf.distribute.get_strategy()
+
+
+class DeviceRetrieverTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    with tempfile.TemporaryDirectory() as directory:
+      path = os.path.join(directory, 'results.npz')
+      subprocess.run(
+        [sys.executable, '-m', 'tests.retrieval.four_devices', path],
+        cwd=source_tree.ROOT,
+        check=True,
+      )
+      with np.load(path) as arrays:
+        cls.results = dict(arrays)
+
+  @parameterized.parameters('1 all', '1 embed', '4 all', '4 embed')
+  def test_devices_find_the_blocks_of_an_exact_search_on_the_host(self, case):
+    np.testing.assert_array_equal(
+      self.results[f'{case}|block_ids'], self.results['host|block_ids']
+    )
+    np.testing.assert_allclose(
+      self.results[f'{case}|scores'], self.results['host|scores'], atol=1e-6
+    )
+
+  def test_blocks_with_equal_embeddings_are_in_the_order_of_ids(self):
+    ids = self.results['4 all|block_ids']
+    scores = self.results['4 all|scores']
+    is_tie = np.diff(scores, axis=1) == 0
+    self.assertTrue(is_tie.any())
+    self.assertTrue((np.diff(ids, axis=1)[is_tie] > 0).all())
+
+  def test_parts_are_whole_groups_and_hold_all_blocks(self):
+    # 13,353,718 / 64 = 208,651.8; 3,261 groups of 64 are 208,704.
+    self.assertEqual(device_retriever.part_size(13_353_718, 64), 208_704)
+    self.assertEqual(device_retriever.part_size(64, 1), 64)
+    self.assertEqual(device_retriever.part_size(65, 1), 128)
+
+  @parameterized.parameters(
+    # 4 numbers of 4 bytes a block: 33,554,432 blocks take half of a GiB.
+    ('auto', 1 << 25, True),
+    ('auto', (1 << 25) + 1, False),
+    ('device', 1 << 30, True),
+    ('scann', 100, False),
+  )
+  def test_blocks_are_held_by_devices_with_room(self, searcher, number, holds):
+    config = tiny.changed(small.CONFIG, index={'searcher': searcher})
+    self.assertEqual(
+      device_retriever.holds_blocks(_DEFAULT, config, number), holds
+    )
+
+  def test_a_cpu_alone_embeds_as_before(self):
+    self.assertFalse(device_retriever.is_used(_DEFAULT))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,63 @@
+"""Searches on one device and on four, for a test.
+
+  python -m tests.retrieval.four_devices FILE.npz
+
+It needs its own process: only before TensorFlow starts can the CPU be split.
+"""
+
+import sys
+import tempfile
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.model import strategies
+
+strategies.split_cpu(4)
+
+# pylint: disable=wrong-import-position
+from realm_tf.index import embedding  # noqa: E402
+from realm_tf.index import exact_search  # noqa: E402
+from realm_tf.retrieval import device_retriever  # noqa: E402
+from tests.index import small  # noqa: E402
+
+_NUM_BLOCKS, _K = 300, 7
+
+
+def main(path: str):
+  rng = np.random.default_rng(0)
+  # Few different blocks: many of them have equal scores.
+  embeddings = rng.integers(-2, 3, [_NUM_BLOCKS, 4]).astype(np.float32)
+  query_ids = rng.integers(5, 20, [8, 6]).astype(np.int32)
+  query_ids[3:, 4:] = 0
+  results = {}
+  with tempfile.TemporaryDirectory() as root:
+    version, _ = small.complete(root, 0, embeddings)
+    for number, strategy in (
+      (1, tf.distribute.get_strategy()),
+      (4, strategies.create('mirrored')),
+    ):
+      for num_blocks in (_NUM_BLOCKS, 0):
+        retriever = device_retriever.DeviceRetriever(
+          strategy, small.CONFIG, small.SPECIAL_IDS, num_blocks
+        )
+        retriever.load(version.path, embeddings)
+        exact = exact_search.BruteForceSearcher(embeddings)
+        found = retriever.begin(query_ids, _K, None if num_blocks else exact)()
+        results[f'{number} {"all" if num_blocks else "embed"}'] = found
+  embed = embedding.compile_queries(
+    small.indexed_model(), small.CONFIG.lengths.query_tokens, small.SPECIAL_IDS
+  )
+  results['host'] = exact.search(embed(query_ids), _K)
+  np.savez(
+    path,
+    **{
+      f'{case}|{name}': value
+      for case, result in results.items()
+      for name, value in result._asdict().items()
+    },
+  )
+
+
+if __name__ == '__main__':
+  main(sys.argv[1])
