@@ -18,6 +18,7 @@ from realm_tf.data import null_block
 from realm_tf.index import exact_search
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.index import storage
 from realm_tf.model import precision
 from realm_tf.model import realm_model
 from realm_tf.model import strategies
@@ -57,8 +58,9 @@ class DeviceRetriever:
 
   Args:
     strategy: Its replicas embed and search.
-    num_blocks: Number of blocks of the index; 0 leaves the search to the
-      version's searcher, on the host.
+    num_blocks: Number of blocks of the index.
+    model: Model in training, made in the strategy's scope; by default one of
+      its own, that gets the parameters of the loaded version.
   """
 
   def __init__(
@@ -67,18 +69,25 @@ class DeviceRetriever:
     config: config_lib.ExperimentConfig,
     special_ids: tuple[int, int],
     num_blocks: int,
+    model: Optional[realm_model.RealmModel] = None,
   ):
     self._strategy, self._number = strategy, num_parts(strategy)
-    self._special_ids, self._num_blocks = special_ids, num_blocks
+    self._special_ids, self._searcher = special_ids, None
+    # Without blocks, the devices only embed, and a searcher of the host finds.
+    self.holds_blocks = holds_blocks(strategy, config, num_blocks)
+    self._num_blocks = num_blocks if self.holds_blocks else 0
     self._query_tokens = config.lengths.query_tokens
     self._top = exact_search.approximate_top if precision.has_tpu() else None
-    model = config.model
-    width = model.embedder.width(model.embedder_bert.hidden_size)
-    size, dtype = part_size(num_blocks, self._number), _dtype(config.index)
+    size, dtype = (
+      part_size(self._num_blocks, self._number),
+      _dtype(config.index),
+    )
     with strategy.scope():
-      self._model = realm_model.RealmModel(model, [realm_model.QUERY_EMBEDDER])
+      self._model = model or realm_model.RealmModel(
+        config.model, [realm_model.QUERY_EMBEDDER]
+      )
       self._rows = tf.Variable(
-        tf.zeros([size, width], dtype),
+        tf.zeros([size, _width(config.model)], dtype),
         trainable=False,
         name='block_embeddings',
         synchronization=tf.VariableSynchronization.ON_READ,
@@ -86,36 +95,44 @@ class DeviceRetriever:
       )
     self._program = tf.function(self.distributed, autograph=False)
 
-  def load(self, path: str, embeddings: np.ndarray) -> None:
-    """Loads a version; copies bytes to devices, and runs no program there.
-
-    Args:
-      path: Index version, with the parameters of its embedder.
-      embeddings: float [N, D]; may be memory-mapped.
-    """
+  def load(self, path: str, fingerprint: str) -> None:
+    """Loads an index version of a corpus, with its embedder's parameters."""
+    self._searcher = None  # The old one goes before the new one comes.
+    if self.holds_blocks:
+      self.load_blocks(storage.open_version(path, fingerprint)[1])
+    else:
+      index = storage.load(path, fingerprint, own_process=True)
+      self.load_blocks(index.embeddings, index.searcher)
     with self._strategy.scope():
       model_files.load_version(self._model, path)
+
+  def load_blocks(
+    self, embeddings: np.ndarray, searcher: Optional[interfaces.Searcher] = None
+  ) -> None:
+    """Copies blocks to the devices that hold them; runs no program there.
+
+    Args:
+      embeddings: float [N, D]; may be memory-mapped.
+      searcher: Finds blocks on the host if devices hold none.
+    """
+    if not self.holds_blocks:
+      self._searcher = searcher
+      return
     parts = self._strategy.experimental_local_results(self._rows)
-    for i, part in enumerate(parts if self._num_blocks else ()):
+    for i, part in enumerate(parts):
       size = part.shape[0]
       first = i % self._number * size
       rows = embeddings[first : first + size]
       part.assign(exact_search.padded(rows, part.dtype.name, size))
 
-  def begin(
-    self,
-    query_ids: np.ndarray,
-    k: int,
-    searcher: Optional[interfaces.Searcher] = None,
-  ) -> retriever.Find:
+  def begin(self, queries: interfaces.Queries, k: int) -> retriever.Find:
     """Starts a search; the returned function waits for its result.
 
-    Args:
-      query_ids: int32 [B, L]; this process's replicas must divide B.
-      searcher: Searches on the host, if the devices hold no blocks.
+    This process's replicas must divide the queries equally.
     """
-    ids = strategies.spread(self._strategy, {'ids': query_ids})['ids']
+    ids = strategies.spread(self._strategy, {'ids': queries.ids})['ids']
     found = self._program(ids, min(k, self._num_blocks))
+    searcher = self._searcher
 
     def local(values: Any) -> np.ndarray:
       parts = self._strategy.experimental_local_results(values)
@@ -129,6 +146,11 @@ class DeviceRetriever:
       return searcher_lib.fill(hits, k)
 
     return end
+
+  def retrieve(
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
+    return self.begin(queries, k)()
 
   def distributed(self, query_ids: Any, k: int) -> Any:
     """Returns numbers and scores [b, k], or embeddings, of each replica."""
@@ -195,9 +217,8 @@ def holds_blocks(
 ) -> bool:
   """Returns whether the devices hold the blocks, or only embed the queries."""
   chosen = config.index.searcher
-  width = config.model.embedder.width(config.model.embedder_bert.hidden_size)
-  size = part_size(num_blocks, num_parts(strategy))
-  two = 2 * size * width * tf.as_dtype(_dtype(config.index)).size
+  numbers = part_size(num_blocks, num_parts(strategy)) * _width(config.model)
+  two = 2 * numbers * tf.as_dtype(_dtype(config.index)).size
   return chosen == 'device' or (chosen == 'auto' and two <= _MOST_BYTES)
 
 
@@ -205,6 +226,10 @@ def part_size(num_blocks: int, number: int) -> int:
   """Returns the rows of each of `number` parts, with padding."""
   group = exact_search.GROUP
   return -(-num_blocks // (number * group)) * group
+
+
+def _width(config: config_lib.ModelConfig) -> int:
+  return config.embedder.width(config.embedder_bert.hidden_size)
 
 
 def _dtype(config: config_lib.IndexConfig) -> str:

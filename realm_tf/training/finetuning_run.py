@@ -18,6 +18,8 @@ from realm_tf.index import model_files
 from realm_tf.index import storage
 from realm_tf.model import path_scorer
 from realm_tf.model import realm_model
+from realm_tf.model import strategies
+from realm_tf.retrieval import device_retriever
 from realm_tf.retrieval import retrievers
 from realm_tf.run import layout
 from realm_tf.run import metrics_log
@@ -69,11 +71,16 @@ def run(
     ),
   )
   choice = ModelChoice(run_loop, job, exact_match, config=config.finetuning)
+  devices = None
   if retriever:
     most = config.finetuning.num_searched
     retriever = labels.questions.search_once(retriever, most)
+  elif device_retriever.is_used(job.strategy):
+    devices = device_retriever.DeviceRetriever(
+      job.strategy, config, inputs.special_ids, inputs.table.num_blocks, model
+    )
   for index, until in indexes.each(run_loop):
-    batches = _batches(labels, inputs, run_loop, index, retriever)
+    batches = _batches(labels, inputs, run_loop, index, retriever or devices)
     choice.train(until, batches, index)
     if choice.is_over:
       break
@@ -94,7 +101,10 @@ def _batches(
 ) -> Iterator[dict[str, Any]]:
   """Yields batches found by `retriever`, or by the current query embedder."""
   embeddings = None
-  if not retriever and index:
+  if isinstance(retriever, device_retriever.DeviceRetriever) and index:
+    embeddings = index.embeddings
+    retriever.load_blocks(embeddings, index.searcher)
+  elif not retriever and index:
     embeddings = index.embeddings
     retriever = retrievers.over_model(
       run_loop.trainer.model,
@@ -219,6 +229,7 @@ class FinetuningIndex:
       inputs.special_ids,
       inputs.tokenizer.mask_id,
       model,
+      job.strategy if strategies.num_workers(job.strategy) == 1 else None,
     )
     self._root = layout.index_root(job.run_dir)
     init_from = job.init_from.model_dir

@@ -52,29 +52,20 @@ class _DeviceSlot:
   """Embeds, and searches if there is room, on the devices that train."""
 
   def __init__(self, inputs: job.Inputs, strategy: tf.distribute.Strategy):
-    number = inputs.table.num_blocks
-    self._holds_blocks = device_retriever.holds_blocks(
-      strategy, inputs.config, number
-    )
     self._retriever = device_retriever.DeviceRetriever(
-      strategy,
-      inputs.config,
-      inputs.special_ids,
-      number if self._holds_blocks else 0,
+      strategy, inputs.config, inputs.special_ids, inputs.table.num_blocks
     )
 
   def load(self, path: str, fingerprint: str) -> retriever_lib.Begin:
-    if self._holds_blocks:
-      searcher = None
-      _, embeddings = storage.open_version(path, fingerprint)
-    else:
-      index = storage.load(path, fingerprint, own_process=True)
-      searcher, embeddings = index.searcher, index.embeddings
-    self._retriever.load(path, embeddings)
-    return lambda queries, k: self._retriever.begin(queries.ids, k, searcher)
+    self._retriever.load(path, fingerprint)
+    return self._retriever.begin
 
   def trace(self, shape: tuple[int, ...], k: int) -> None:
-    self._retriever.begin(np.zeros(shape, np.int32), k)
+    self._retriever.begin(_no_words(shape), k)
+
+
+def _no_words(shape: tuple[int, ...]) -> interfaces.Queries:
+  return interfaces.Queries(np.zeros(shape, np.int32), list)
 
 
 class _Loaded(NamedTuple):
@@ -226,5 +217,4 @@ class IndexSearch:
     for (shape, k), each in itertools.product(shapes.items(), slots):
       each.trace(shape, k)
       if each is slot:
-        queries = interfaces.Queries(np.zeros(shape, np.int32), list)
-        begin(queries, k)()
+        begin(_no_words(shape), k)()

@@ -32,7 +32,9 @@ class DeviceRetrieverTest(parameterized.TestCase):
       with np.load(path) as arrays:
         cls.results = dict(arrays)
 
-  @parameterized.parameters('1 all', '1 embed', '4 all', '4 embed')
+  @parameterized.parameters(
+    '1 device', '1 brute_force', '4 device', '4 brute_force'
+  )
   def test_devices_find_the_blocks_of_an_exact_search_on_the_host(self, case):
     np.testing.assert_array_equal(
       self.results[f'{case}|block_ids'], self.results['host|block_ids']
@@ -42,8 +44,8 @@ class DeviceRetrieverTest(parameterized.TestCase):
     )
 
   def test_blocks_with_equal_embeddings_are_in_the_order_of_ids(self):
-    ids = self.results['4 all|block_ids']
-    scores = self.results['4 all|scores']
+    ids = self.results['4 device|block_ids']
+    scores = self.results['4 device|scores']
     is_tie = np.diff(scores, axis=1) == 0
     self.assertTrue(is_tie.any())
     self.assertTrue((np.diff(ids, axis=1)[is_tie] > 0).all())

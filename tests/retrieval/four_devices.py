@@ -16,9 +16,11 @@ from realm_tf.model import strategies
 strategies.split_cpu(4)
 
 # pylint: disable=wrong-import-position
+from realm_tf import interfaces  # noqa: E402
 from realm_tf.index import embedding  # noqa: E402
 from realm_tf.index import exact_search  # noqa: E402
 from realm_tf.retrieval import device_retriever  # noqa: E402
+from tests import tiny  # noqa: E402
 from tests.index import small  # noqa: E402
 
 _NUM_BLOCKS, _K = 300, 7
@@ -30,6 +32,7 @@ def main(path: str):
   embeddings = rng.integers(-2, 3, [_NUM_BLOCKS, 4]).astype(np.float32)
   query_ids = rng.integers(5, 20, [8, 6]).astype(np.int32)
   query_ids[3:, 4:] = 0
+  queries = interfaces.Queries(query_ids, list)
   results = {}
   with tempfile.TemporaryDirectory() as root:
     version, _ = small.complete(root, 0, embeddings)
@@ -37,17 +40,19 @@ def main(path: str):
       (1, tf.distribute.get_strategy()),
       (4, strategies.create('mirrored')),
     ):
-      for num_blocks in (_NUM_BLOCKS, 0):
+      for searcher in ('device', 'brute_force'):
         retriever = device_retriever.DeviceRetriever(
-          strategy, small.CONFIG, small.SPECIAL_IDS, num_blocks
+          strategy,
+          tiny.changed(small.CONFIG, index={'searcher': searcher}),
+          small.SPECIAL_IDS,
+          _NUM_BLOCKS,
         )
-        retriever.load(version.path, embeddings)
-        exact = exact_search.BruteForceSearcher(embeddings)
-        found = retriever.begin(query_ids, _K, None if num_blocks else exact)()
-        results[f'{number} {"all" if num_blocks else "embed"}'] = found
+        retriever.load(version.path, small.FINGERPRINT)
+        results[f'{number} {searcher}'] = retriever.retrieve(queries, _K)
   embed = embedding.compile_queries(
     small.indexed_model(), small.CONFIG.lengths.query_tokens, small.SPECIAL_IDS
   )
+  exact = exact_search.BruteForceSearcher(embeddings)
   results['host'] = exact.search(embed(query_ids), _K)
   np.savez(
     path,

@@ -2,6 +2,7 @@
 
 import os
 import types
+from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
@@ -11,6 +12,7 @@ from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.model import weights
 from realm_tf.qa import loading
+from realm_tf.retrieval import device_retriever
 from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.training import finetuning_run
@@ -59,6 +61,15 @@ class FinetuningRunTest(absltest.TestCase):
         )
         self.assertLess(rows[-1]['loss'], rows[0]['loss'] - 0.1)
         self.assertEqual(rows[0]['answer_in_searched_blocks'], 100)
+
+  def test_questions_embedded_on_devices_find_the_same_blocks(self):
+    changes = {'freeze_block_tower': False, 'refresh_every_steps': 2}
+    expected = self._rows(self._run('host', **changes))
+    with mock.patch.object(device_retriever, 'is_used', lambda strategy: True):
+      rows = self._rows(self._run('devices', **changes))
+    self.assertGreater(len(rows), 2)  # Two indexes, of newer parameters.
+    for row, each in zip(rows, expected, strict=True):
+      self.assertAlmostEqual(row['loss'], each['loss'], 4)
 
   def test_regular_expressions_are_trained_on(self):
     rows = self._rows(

@@ -199,6 +199,34 @@ class PrefetchTest(absltest.TestCase):
     # 3 items are taken, 2 are in the queue, and 1 waits for room.
     self.assertLessEqual(len(made), 6)
 
+  def test_begins_items_here_and_ends_them_elsewhere(self):
+    begun, threads = [], set()
+
+    def begin(item):
+      begun.append((item, threading.current_thread()))
+
+      def end():
+        threads.add(threading.current_thread())
+        if item == 4:
+          raise ValueError('no fourth')
+        return 10 * item
+
+      return end
+
+    ahead = loop.prefetch_between_steps(iter(range(6)), begin)
+    for item in range(4):
+      self.assertEqual(next(ahead), 10 * item)
+      # Two more than those in use, in every run.
+      expected = [(i, threading.current_thread()) for i in range(item + 3)]
+      self.assertEqual(begun, expected)
+    self.assertNotIn(threading.current_thread(), threads)
+    with self.assertRaisesRegex(ValueError, 'no fourth'):
+      next(ahead)
+
+  def test_ends_with_its_last_item(self):
+    ahead = loop.prefetch_between_steps(iter('ab'), lambda item: item.upper)
+    self.assertEqual(list(ahead), ['A', 'B'])
+
 
 if __name__ == '__main__':
   absltest.main()
