@@ -24,6 +24,7 @@ from realm_tf.data import null_block
 from realm_tf.index import searcher
 
 GROUP = 64
+RECALL_TARGET = 0.95  # Of the top of each chunk, on a TPU.
 _NUMPY_GROUP = 32
 _CHUNK_BLOCKS = 1 << 18  # In NumPy.
 _CHUNK_SCORES = 1 << 23  # 32 MB; partitioning takes a multiple of that.
@@ -115,15 +116,26 @@ class DeviceSearcher:
 
 
 def padded(
-  embeddings: np.ndarray, dtype: str = 'float32', size: Optional[int] = None
+  embeddings: np.ndarray,
+  dtype: str = 'float32',
+  *,
+  ids: Optional[np.ndarray] = None,
+  size: Optional[int] = None,
 ) -> np.ndarray:
-  """Returns `size` rows, with zeros; by default a multiple of `GROUP`."""
-  number, width = embeddings.shape
+  """Returns rows, by default all, padded with zeros.
+
+  Args:
+    ids: Rows to take, int [n].
+    size: Number of rows with padding; by default a multiple of `GROUP`.
+  """
+  number = len(embeddings) if ids is None else len(ids)
+  width = embeddings.shape[1]
   size = -(-number // GROUP) * GROUP if size is None else size
   result = np.zeros([size, width], tf.as_dtype(dtype).as_numpy_dtype)
   # In pieces: a slice of embeddings on disk is a decoded copy.
   for first in range(0, number, _COPIED_BLOCKS):
-    rows = embeddings[first : first + _COPIED_BLOCKS]
+    piece = slice(first, min(first + _COPIED_BLOCKS, number))
+    rows = embeddings[piece if ids is None else ids[piece]]
     result[first : first + len(rows)] = rows
   return result
 
@@ -145,8 +157,7 @@ def top_rows(
   """
   top = top or _exact_top
   size, width = rows.shape
-  wanted = _GRAPH_CHUNK_SCORES // (queries.shape[0] or _USUAL_QUERIES)
-  chunk = max(GROUP, min(_MAX_CHUNK_ROWS, size, wanted // GROUP * GROUP))
+  chunk = chunk_rows(size, queries.shape[0] or _USUAL_QUERIES)
 
   def step(i: tf.Tensor, numbers: tf.Tensor, values: tf.Tensor) -> tuple:
     # The last chunk starts earlier, to be as long as the others.
@@ -178,13 +189,20 @@ def top_rows(
   return tf.where(values > -np.inf, numbers, null_block.ID), values
 
 
+def chunk_rows(num_rows: int, num_queries: int) -> int:
+  """Returns how many rows a graph scores at once."""
+  wanted = _GRAPH_CHUNK_SCORES // num_queries // GROUP * GROUP
+  return max(GROUP, min(_MAX_CHUNK_ROWS, num_rows, wanted))
+
+
 # For all indexes of a shape.
 _compiled = tf.function(top_rows, autograph=False)
 
 
 def approximate_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
   """Returns most of a chunk's top `k`; fast only on TPUs."""
-  return tf.math.approx_max_k(scores, min(k, scores.shape[1]))
+  k = min(k, scores.shape[1])
+  return tf.math.approx_max_k(scores, k, recall_target=RECALL_TARGET)
 
 
 def _exact_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:

@@ -6,6 +6,7 @@ blocks: the top K of an index version (Section 3.3 of Guu et al. 2020), without
 a host's work between two steps.
 """
 
+import math
 from typing import Any, Optional
 
 import numpy as np
@@ -122,8 +123,12 @@ class DeviceRetriever:
     for i, part in enumerate(parts):
       size = part.shape[0]
       first = i % self._number * size
-      rows = embeddings[first : first + size]
-      part.assign(exact_search.padded(rows, part.dtype.name, size))
+      places = np.arange(first, min(first + size, self._num_blocks))
+      part.assign(
+        exact_search.padded(
+          embeddings, part.dtype.name, ids=self._ids(places), size=size
+        )
+      )
 
   def begin(self, queries: interfaces.Queries, k: int) -> retriever.Find:
     """Starts a search; the returned function waits for its result.
@@ -142,7 +147,8 @@ class DeviceRetriever:
       if searcher is not None:
         hits = searcher.search(local(found), k)
       else:
-        hits = interfaces.Neighbors(*map(local, found))
+        places, scores = map(local, found)
+        hits = interfaces.Neighbors(self._ids(places), scores)
       return searcher_lib.fill(hits, k)
 
     return end
@@ -152,8 +158,13 @@ class DeviceRetriever:
   ) -> interfaces.Neighbors:
     return self.begin(queries, k)()
 
+  def _ids(self, places: np.ndarray) -> np.ndarray:
+    """Returns the block at each place of all devices' rows, int32; -1 stays."""
+    ids = spread(places, self._num_blocks) if self._top else places
+    return np.where(places < 0, null_block.ID, ids).astype(np.int32)
+
   def distributed(self, query_ids: Any, k: int) -> Any:
-    """Returns numbers and scores [b, k], or embeddings, of each replica."""
+    """Returns places and scores [b, k], or embeddings, of each replica."""
     return self._strategy.run(self._find, args=(query_ids, k))
 
   def _find(self, query_ids: tf.Tensor, k: int) -> Any:
@@ -220,6 +231,18 @@ def holds_blocks(
   numbers = part_size(num_blocks, num_parts(strategy)) * _width(config.model)
   two = 2 * numbers * tf.as_dtype(_dtype(config.index)).size
   return chosen == 'device' or (chosen == 'auto' and two <= _MOST_BYTES)
+
+
+def spread(places: np.ndarray, num_blocks: int) -> np.ndarray:
+  """Returns another block for each place, far from those of its neighbours.
+
+  The blocks of an article follow each other and are found together. An
+  approximate top keeps one of each bin of neighbours, and would lose the rest.
+  """
+  stride = round(0.618 * num_blocks)  # About the golden ratio's.
+  while math.gcd(stride, num_blocks) > 1:
+    stride += 1
+  return places.astype(np.int64) * stride % num_blocks
 
 
 def part_size(num_blocks: int, number: int) -> int:
