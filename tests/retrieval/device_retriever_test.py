@@ -10,9 +10,12 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from realm_tf.model import precision
 from realm_tf.retrieval import device_retriever
+from realm_tf.tpu import lowering
 from tests import source_tree
 from tests import tiny
+from tests import xla_graphs
 from tests.index import small
 
 _DEFAULT = tf.distribute.get_strategy()
@@ -50,6 +53,14 @@ class DeviceRetrieverTest(parameterized.TestCase):
     self.assertTrue(is_tie.any())
     self.assertTrue((np.diff(ids, axis=1)[is_tie] > 0).all())
 
+  def test_blocks_spread_over_the_bins_of_a_tpu_are_found_by_their_ids(self):
+    # Blocks of equal embeddings may change places.
+    found, expected = (
+      self.results['embeddings'][self.results[f'{case}|block_ids']]
+      for case in ('spread', 'host')
+    )
+    np.testing.assert_array_equal(found, expected)
+
   def test_parts_are_whole_groups_and_hold_all_blocks(self):
     # 13,353,718 / 64 = 208,651.8; 3,261 groups of 64 are 208,704.
     self.assertEqual(device_retriever.part_size(13_353_718, 64), 208_704)
@@ -71,6 +82,23 @@ class DeviceRetrieverTest(parameterized.TestCase):
 
   def test_a_cpu_alone_embeds_as_before(self):
     self.assertFalse(device_retriever.is_used(_DEFAULT))
+
+  def test_a_tpu_can_run_the_program_of_a_core(self):
+    with precision.planned_for_tpu(), lowering.OneOfMany(4).scope():
+      retriever = device_retriever.DeviceRetriever(
+        tf.distribute.get_strategy(), small.CONFIG, small.SPECIAL_IDS, 1000
+      )
+      program = tf.function(retriever.distributed, autograph=False)
+      ids = tf.TensorSpec([2, 6], tf.int32)
+      graph = program.get_concrete_function(ids, 5).graph
+    self.assertEmpty(xla_graphs.problems(graph))
+    self.assertIn('ApproxTopK', str(graph.as_graph_def()))
+
+  @parameterized.parameters(7, 300, 1024)
+  def test_neighbours_are_spread_and_every_block_has_a_place(self, number):
+    ids = device_retriever.spread(np.arange(number), number)
+    self.assertCountEqual(ids, range(number))
+    self.assertGreater(np.abs(np.diff(ids)).min(), number // 4)
 
 
 if __name__ == '__main__':

@@ -7,6 +7,7 @@ It needs its own process: only before TensorFlow starts can the CPU be split.
 
 import sys
 import tempfile
+from unittest import mock
 
 import numpy as np
 import tensorflow as tf
@@ -19,6 +20,7 @@ strategies.split_cpu(4)
 from realm_tf import interfaces  # noqa: E402
 from realm_tf.index import embedding  # noqa: E402
 from realm_tf.index import exact_search  # noqa: E402
+from realm_tf.model import precision  # noqa: E402
 from realm_tf.retrieval import device_retriever  # noqa: E402
 from tests import tiny  # noqa: E402
 from tests.index import small  # noqa: E402
@@ -49,6 +51,12 @@ def main(path: str):
         )
         retriever.load(version.path, small.FINGERPRINT)
         results[f'{number} {searcher}'] = retriever.retrieve(queries, _K)
+    with mock.patch.object(precision, 'has_tpu', lambda: True):
+      retriever = device_retriever.DeviceRetriever(
+        strategy, small.CONFIG, small.SPECIAL_IDS, _NUM_BLOCKS
+      )
+    retriever.load(version.path, small.FINGERPRINT)
+    results['spread'] = retriever.retrieve(queries, _K)
   embed = embedding.compile_queries(
     small.indexed_model(), small.CONFIG.lengths.query_tokens, small.SPECIAL_IDS
   )
@@ -56,6 +64,7 @@ def main(path: str):
   results['host'] = exact.search(embed(query_ids), _K)
   np.savez(
     path,
+    embeddings=embeddings,
     **{
       f'{case}|{name}': value
       for case, result in results.items()

@@ -45,7 +45,7 @@ def _find(search, k=_K):
   return search.retrieve(interfaces.Queries(_QUERIES, list), k).block_ids
 
 
-class IndexSearchTest(absltest.TestCase):
+class _Searches(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -123,6 +123,8 @@ class IndexSearchTest(absltest.TestCase):
   def _assert_like(self, search, model):
     np.testing.assert_array_equal(_find(search), self._exact(model))
 
+
+class IndexSearchTest(_Searches):
   def test_models_rank_differently(self):
     rankings = {str(self._exact(model)) for model in range(3)}
     self.assertLen(rankings, 3)
@@ -233,8 +235,15 @@ class IndexSearchTest(absltest.TestCase):
     self.assertEqual(versions.read_in_use(self.run_dir), [500])
 
 
-class DeviceIndexSearchTest(IndexSearchTest):
-  """The same on the devices of a strategy."""
+class DeviceIndexSearchTest(_Searches):
+  """On the devices of a strategy."""
+
+  test_each_index_is_searched_with_its_own_parameters = (
+    IndexSearchTest.test_each_index_is_searched_with_its_own_parameters
+  )
+  test_a_version_that_is_removed_while_it_loads_is_refused = (
+    IndexSearchTest.test_a_version_that_is_removed_while_it_loads_is_refused
+  )
 
   def setUp(self):
     super().setUp()

@@ -147,10 +147,6 @@ _CASES = {
   'pretraining_recurring_span_per_query': lambda: _pretraining(
     _config(candidates='recurring_span')
   ),
-  'pretraining_recurring_span_per_token': lambda: _pretraining(
-    _config(candidates='recurring_span', objective='per_token')
-  ),
-  'inverse_cloze': lambda: _inverse_cloze(_config()),
   'inverse_cloze_pooled_shared': lambda: _inverse_cloze(
     _config({'head': 'pooled', 'shared_towers': True})
   ),
