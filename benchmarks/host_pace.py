@@ -40,6 +40,7 @@ from realm_tf.training import pretraining_batches
 _NUM_BLOCKS = flags.DEFINE_integer('num_blocks', 13_353_718, 'Blocks on disk.')
 _STEP_SECS = flags.DEFINE_float('step_secs', 0.126, 'A step of the devices.')
 _BATCHES = flags.DEFINE_integer('batches', 40, 'Batches of each measure.')
+_NUM_CORES = flags.DEFINE_integer('num_cores', 64, 'Replicas.')
 _BATCH_SIZE, _NUM_QUERIES, _MASK_ID = 512, 1_000_000, 103
 _BLOCKS_AN_ARTICLE = 4
 _CHUNK = 1 << 18  # Rows written at once.
@@ -184,6 +185,7 @@ def _parts(queries, table, retriever, config, cores):
 
 
 def _send(batch: dict[str, Any]) -> None:
+  """Splits a batch among the replicas; nothing is copied to a device."""
   strategies.spread(
     tf.distribute.get_strategy(),
     {n: each for n, each in batch.items() if not isinstance(each, int)},
@@ -204,7 +206,11 @@ def _waits(batches: Iterator[dict[str, Any]]) -> float:
 
 
 def main(_):
-  with tempfile.TemporaryDirectory() as directory:
+  strategies.split_cpu(_NUM_CORES.value)
+  with (
+    tempfile.TemporaryDirectory() as directory,
+    strategies.create('mirrored').scope(),
+  ):
     printing.print_rows('host_pace', 'seconds a batch', _rows(directory))
 
 
