@@ -56,8 +56,10 @@ class IndexConfig(fields.Config):
 
   Attributes:
     searcher: 'brute_force' (exact, in NumPy), 'device' (exact, in TensorFlow on
-      the first GPU), 'scann', 'milvus' (an extra, on a server), or 'auto':
-      'brute_force' below `exact_below_blocks` blocks, 'scann' above.
+      the first GPU; trainers search on all their accelerators), 'scann',
+      'milvus' (an extra, on a server), or 'auto': 'brute_force' below
+      `exact_below_blocks` blocks, 'scann' above; trainers search on their
+      accelerators if two versions take at most 1 GiB of each.
     uri: Milvus server or cluster, e.g. 'http://HOST:19530'; or a file 'NAME.db'
       of milvus-lite, which runs in the process.
     num_leaves: Partitions of an approximate searcher; 0 means about

@@ -141,6 +141,8 @@ class DeviceRetriever:
 
     def local(values: Any) -> np.ndarray:
       parts = self._strategy.experimental_local_results(values)
+      if self._number > 1:
+        parts = parts[:1]  # Each has the whole batch: one copy to the host.
       return np.concatenate([part.numpy() for part in parts])
 
     def end() -> interfaces.Neighbors:
@@ -164,7 +166,11 @@ class DeviceRetriever:
     return np.where(places < 0, null_block.ID, ids).astype(np.int32)
 
   def distributed(self, query_ids: Any, k: int) -> Any:
-    """Returns places and scores [b, k], or embeddings, of each replica."""
+    """Returns places and scores, [B, k], or embeddings, of each replica.
+
+    They are of the whole batch if the replicas share the blocks, else of the
+    replica's part.
+    """
     return self._strategy.run(self._find, args=(query_ids, k))
 
   def _find(self, query_ids: tf.Tensor, k: int) -> Any:
@@ -173,18 +179,19 @@ class DeviceRetriever:
         query_ids, None, *self._special_ids, self._query_tokens
       )
     )  # [b, D]
-    if not self._num_blocks:
-      return queries
     place = tf.constant(0)
     if self._number > 1:
       replica = tf.distribute.get_replica_context()
       place = tf.cast(replica.replica_id_in_sync_group, tf.int32)
     wanted = self._of_all(queries, place)  # [n, b, D]
+    wanted = tf.reshape(wanted, [-1, wanted.shape[-1]])
+    if not self._num_blocks:
+      return wanted
     rows = tf.convert_to_tensor(self._rows)
     first = place * rows.shape[0]
     numbers, scores = exact_search.top_rows(
       rows,
-      tf.reshape(wanted, [-1, wanted.shape[-1]]),
+      wanted,
       tf.clip_by_value(self._num_blocks - first, 0, rows.shape[0]),
       k,
       self._top,
@@ -194,7 +201,10 @@ class DeviceRetriever:
       return numbers, scores
     # Parts follow each other, so equal scores stay in the order of ids.
     numbers, scores = (
-      self._own_rows(self._of_all(each, place), place, queries.shape[0], k)
+      tf.reshape(
+        tf.transpose(self._of_all(each, place), [1, 0, 2]),
+        [-1, self._number * k],
+      )
       for each in (numbers, scores)
     )
     scores, order = tf.math.top_k(scores, k)
@@ -212,13 +222,6 @@ class DeviceRetriever:
       tf.distribute.ReduceOp.SUM,
       tf.where(is_own, value[None], tf.zeros([], value.dtype)),
     )
-
-  def _own_rows(
-    self, values: tf.Tensor, place: tf.Tensor, size: int, k: int
-  ) -> tf.Tensor:
-    """Returns this replica's queries of [n, n b, k] as [b, n k]."""
-    own = tf.slice(values, [0, place * size, 0], [self._number, size, k])
-    return tf.reshape(tf.transpose(own, [1, 0, 2]), [size, self._number * k])
 
 
 def holds_blocks(
