@@ -13,6 +13,7 @@ from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.index import exact_search
 from realm_tf.index import searcher
+from realm_tf.text import words
 
 _K1, _B = 0.9, 0.4  # Anserini's values, usual for paragraphs.
 logging.getLogger('bm25s').setLevel(logging.WARNING)  # It sets DEBUG.
@@ -21,7 +22,8 @@ logging.getLogger('bm25s').setLevel(logging.WARNING)  # It sets DEBUG.
 class Bm25Retriever:
   """Ranks blocks by the words that a question shares with title and text.
 
-  Words are lower-cased and stemmed. English stop words are dropped.
+  Words are lower-cased and stemmed. English stop words are dropped. Scripts
+  without spaces have pairs of letters (`text.words`).
   """
 
   def __init__(self, titles: Sequence[str], texts: Sequence[str]):
@@ -42,8 +44,8 @@ class Bm25Retriever:
     self, queries: interfaces.Queries, k: int
   ) -> interfaces.Neighbors:
     found = [searcher.nothing(0, min(k, self._num_blocks))]
-    for words in self._tokenize(queries.texts, return_ids=False):
-      scores = self._scores(words)[None]
+    for tokens in self._tokenize(queries.texts, return_ids=False):
+      scores = self._scores(tokens)[None]
       found.append(searcher.mark_missing(*exact_search.largest(scores, k)))
     joined = interfaces.Neighbors(*map(np.concatenate, zip(*found)))
     return searcher.fill(joined, k)
@@ -57,22 +59,23 @@ class Bm25Retriever:
     """
     scores = np.zeros(len(rows), np.float32)
     ends = np.searchsorted(rows, np.arange(len(questions) + 1))
-    tokens = self._tokenize(questions, return_ids=False)
-    for words, start, stop in zip(tokens, ends, ends[1:]):
+    found = self._tokenize(questions, return_ids=False)
+    for tokens, start, stop in zip(found, ends, ends[1:]):
       if stop > start:
-        scores[start:stop] = self._scores(words)[block_ids[start:stop]]
+        scores[start:stop] = self._scores(tokens)[block_ids[start:stop]]
     return scores
 
-  def _scores(self, words: Sequence[str]) -> np.ndarray:
+  def _scores(self, tokens: Sequence[str]) -> np.ndarray:
     """Returns the scores of all blocks, float32 [N]."""
-    known = self._index.get_tokens_ids(words)
+    known = self._index.get_tokens_ids(tokens)
     if not known:
       return np.zeros(self._num_blocks, np.float32)
     return self._index.get_scores_from_ids(known)
 
   def _tokenize(self, texts: Sequence[str], return_ids: bool = True) -> Any:
     return bm25s.tokenize(
-      list(texts),
+      list(map(words.spaced_pairs, texts)),
+      token_pattern=rf'[\w{words.marks()}]{{2,}}',
       stopwords='en',
       stemmer=self._stemmer,
       return_ids=return_ids,

@@ -237,7 +237,7 @@ def holds_blocks(
 
 
 def spread(places: np.ndarray, num_blocks: int) -> np.ndarray:
-  """Returns another block for each place, far from those of its neighbours.
+  """Returns another block for each place, far from its neighbours' blocks.
 
   The blocks of an article follow each other and are found together. An
   approximate top keeps one of each bin of neighbours, and would lose the rest.

@@ -20,10 +20,10 @@ import numpy as np
 
 from realm_tf.text import plain_letters
 from realm_tf.text import timed_pattern
+from realm_tf.text import words
 
+_ARTICLE = ('a', 'an', 'the')
 _ARTICLES = re.compile(r'\b(a|an|the)\b')
-_WORD = re.compile(r'[^\W_]+')
-_DROPPED = ('a', 'an', 'the')
 _DELETE_PUNCTUATION = str.maketrans('', '', string.punctuation)
 
 
@@ -59,8 +59,9 @@ def contains_answer(
 ) -> bool:
   """Returns whether any answer occurs in `text`, in any case.
 
-  Without `regex` an answer's words must occur in a row; punctuation and a, an
-  or the may be between them.
+  Without `regex` an answer's words must occur in a row, with any punctuation
+  between them; in scripts without spaces its letters. An article at the start
+  of an answer may be missing, as exact match allows.
   """
   return _finder(answers, regex)(_searchable(text, regex))
 
@@ -126,18 +127,22 @@ def _finder(answers: Sequence[str], regex: bool) -> Callable[[str], bool]:
   """Returns whether a searchable text has an answer, as a function."""
   if regex:
     return lambda text: any(_compile(a).occurs(text) for a in answers)
-  spaced = [words for words in map(_spaced_answer, answers) if words.strip()]
-  return lambda text: any(words in text for words in spaced)
+  spaced = [each for each in map(_spaced_answer, answers) if each.strip()]
+  return lambda text: any(each in text for each in spaced)
 
 
 def _spaced_words(text: str) -> str:
-  """Returns the words, without a, an and the, with spaces around each."""
-  # A separate accent would end a word; NFC joins it.
-  words = _WORD.findall(plain_letters.normalize('NFC', text).lower())
-  return f' {" ".join(word for word in words if word not in _DROPPED)} '
+  """Returns the words with a space around each."""
+  return f' {" ".join(words.split(text))} '
 
 
-_spaced_answer = functools.lru_cache(maxsize=100_000)(_spaced_words)
+@functools.lru_cache(maxsize=100_000)
+def _spaced_answer(answer: str) -> str:
+  """Returns the answer's words without an article before them."""
+  first, *rest = words.split(answer) or ['']
+  return _spaced_words(
+    ' '.join(rest if rest and first in _ARTICLE else [first, *rest])
+  )
 
 
 @functools.lru_cache(maxsize=10_000)
@@ -146,8 +151,10 @@ def _compile(pattern: str) -> timed_pattern.TimedPattern:
 
 
 def _f1(prediction: str, answer: str) -> float:
-  predicted = normalize_answer(prediction).split()
-  expected = normalize_answer(answer).split()
+  predicted, expected = (
+    words.spaced_letters(normalize_answer(text)).split()
+    for text in (prediction, answer)
+  )
   shared = collections.Counter(predicted) & collections.Counter(expected)
   common = shared.total()
   if not common:

@@ -53,43 +53,54 @@ def run(
   """
   towers = realm_model.separate_towers(inputs.config.model)
   inputs = inputs.changed(model=towers)
-  config = inputs.config
-  job.share(config.finetuning.batch_size)  # Checked before the run begins.
+  config, own = inputs.config, inputs.config.finetuning
+  job.share(own.batch_size)  # Checked before the run begins.
   whole_blocks.check(
     inputs.table, config.lengths, whole_blocks.of_finetuning(config)
   )
-  labels = answer_labels.of_questions(questions, inputs, config.finetuning)
+  labels = answer_labels.of_questions(questions, inputs, own)
   keep = (path_scorer.PREFIX,) if retriever else ()  # For a path retriever.
   model = job.create_model(inputs, _PARTS, keep=keep)
   indexes = FinetuningIndex(inputs, model, job, is_searched=not retriever)
   run_loop = loop.Loop(
     job,
-    config.finetuning,
+    own,
     config.seed,
     lambda optimizer: finetuning_trainer.FinetuningTrainer(
       optimizer, model, config, special_ids=inputs.special_ids
     ),
   )
-  choice = ModelChoice(run_loop, job, exact_match, config=config.finetuning)
-  devices = None
-  if retriever:
-    most = config.finetuning.num_searched
-    retriever = labels.questions.search_once(retriever, most)
-  elif device_retriever.is_used(job.strategy):
-    devices = device_retriever.DeviceRetriever(
-      job.strategy, config, inputs.special_ids, inputs.table.num_blocks, model
-    )
+  choice = ModelChoice(run_loop, job, exact_match, config=own)
+  retriever = _retriever(retriever, labels, inputs, job, model)
   for index, until in indexes.each(run_loop):
-    batches = _batches(labels, inputs, run_loop, index, retriever or devices)
+    batches = _batches(labels, inputs, run_loop, index, retriever)
     choice.train(until, batches, index)
     if choice.is_over:
       break
   choice.restore_best()
-  if not config.finetuning.freeze_block_tower:
+  if not own.freeze_block_tower:
     indexes.build(run_loop.step)
   if not exact_match:
     run_loop.publish()
   run_loop.finish()
+
+
+def _retriever(
+  given: Optional[interfaces.Retriever],
+  labels: answer_labels.AnswerLabels,
+  inputs: job_lib.Inputs,
+  job: job_lib.Job,
+  model: realm_model.RealmModel,
+) -> Optional[interfaces.Retriever]:
+  """Returns `given`, with results that are kept, or the devices' retriever."""
+  config = inputs.config
+  if given:
+    return labels.questions.search_once(given, config.finetuning.num_searched)
+  if not device_retriever.is_used(job.strategy):
+    return None
+  return device_retriever.DeviceRetriever(
+    job.strategy, config, inputs.special_ids, inputs.table.num_blocks, model
+  )
 
 
 def _batches(
