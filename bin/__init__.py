@@ -22,5 +22,7 @@ def _keep_freed_memory():
 
 # A user's own setting wins.
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+# Keras would write a file of settings into the home directory.
+os.environ.setdefault('KERAS_HOME', os.devnull)
 _keep_freed_memory()
 modules.be_lazy()

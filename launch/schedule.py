@@ -210,6 +210,7 @@ def _wait(running: Mapping[str, _Running]) -> Iterator[str]:
 def _start_server(imports_binaries: bool) -> None:
   """Starts the process from which workers are forked."""
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  os.environ.setdefault('KERAS_HOME', os.devnull)  # As bin/__init__.py.
   # NumPy reads it when it is imported; a second thread would only spin.
   os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
   if imports_binaries:

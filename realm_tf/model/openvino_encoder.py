@@ -5,6 +5,7 @@ OpenVINO does not fuse the operations of a graph converted from TensorFlow.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+import sys
 import threading
 
 import numpy as np
@@ -18,6 +19,9 @@ from realm_tf.model import exclusion
 from realm_tf.model import span_reader
 from realm_tf.model import weights
 
+# OpenVINO counts its runs on a host of its maker, and below the home directory.
+# Without this module it takes an empty one.
+sys.modules.setdefault('openvino_telemetry', None)  # type: ignore[arg-type]
 try:
   import openvino
   from openvino import opset13 as ops
