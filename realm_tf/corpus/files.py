@@ -7,6 +7,7 @@ import gzip
 import itertools
 import lzma
 import os
+import re
 from typing import BinaryIO, Optional
 import zlib
 
@@ -56,23 +57,23 @@ _KINDS = {
 }
 _PICKLES = tuple(b'\x80%c' % version for version in range(2, 6))
 _HTML = b'<!doctype html', b'<html'
+_WILDCARDS = {'**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]'}
 _TAR_MARK = slice(257, 262)
 _NUM_HTML = 1024  # Bytes to search for the mark of an HTML page.
 
 
 def find_files(item: str) -> list[str]:
-  """Returns the files of a path, a directory or a glob, sorted."""
+  """Returns the files of a path, a directory or a glob, sorted.
+
+  A directory's folders are read once each, links included, and hidden ones
+  never; nor are hidden files, and marks of Spark, such as _SUCCESS.
+  """
   if tf.io.gfile.isdir(item):
-    files = [
-      os.path.join(folder, name)
-      for folder, _, names in tf.io.gfile.walk(item)
-      for name in names
-      if not name.startswith(('.', '_'))
-    ]
+    files = list(_files_below(item))
   elif tf.io.gfile.exists(item):
     files = [item]
   else:
-    found = tf.io.gfile.glob(item)
+    found = _below(item) if '**' in item else tf.io.gfile.glob(item)
     files = [path for path in found if not tf.io.gfile.isdir(path)]
   if not files:
     raise errors.UserError(
@@ -80,6 +81,37 @@ def find_files(item: str) -> list[str]:
       'path or the glob.'
     )
   return sorted(files)
+
+
+def _below(pattern: str) -> list[str]:
+  """Returns the files that match a pattern in which ** is any folders."""
+  pattern = os.path.normpath(pattern)
+  fixed = re.split(r'[*?]', pattern, maxsplit=1)[0]
+  root = fixed[: fixed.rfind('/') + 1] or './'
+  parts = re.split(r'(\*\*/?|[*?])', pattern)
+  expression = ''.join(
+    _WILDCARDS.get(each) or re.escape(each) for each in parts
+  )
+  files = _files_below(root) if tf.io.gfile.isdir(root) else ()
+  matches = re.compile(expression).fullmatch
+  return [path for path in map(os.path.normpath, files) if matches(path)]
+
+
+def _files_below(directory: str) -> Iterator[str]:
+  seen = {os.path.realpath(directory)}
+  for folder, folders, names in tf.io.gfile.walk(directory):
+    kept = []
+    for name in folders:
+      path = os.path.join(folder, name)
+      real = path if '://' in path else os.path.realpath(path)
+      if not name.startswith('.') and real not in seen:
+        kept.append(name)
+        seen.add(real)
+    folders[:] = kept  # The walk goes on with these.
+    for name in names:
+      is_mark = name.startswith('_') and '.' not in name
+      if not (name.startswith('.') or is_mark):
+        yield os.path.join(folder, name)
 
 
 @contextlib.contextmanager

@@ -134,7 +134,8 @@ def rows(
         problems.append(problem)
       yield line
 
-  reader = csv.reader(lines(), delimiter=mark, strict=True)
+  given = _with_quotes_as_text(lines()) if mark == '\t' else lines()
+  reader = csv.reader(given, delimiter=mark, strict=True)
   row: list[str] | None = []
   while row is not None:
     where = f'{path}:{reader.line_num + 1}'
@@ -152,6 +153,33 @@ def rows(
       problems.clear()
     elif row:
       yield where, row
+
+
+def _with_quotes_as_text(lines: Iterator[str]) -> Iterator[str]:
+  """Yields lines of TSV in which csv takes stray quotation marks for text.
+
+  A line with all columns is a row, unless the next line ends a field of it.
+  """
+  number = None
+  for line, following in itertools.pairwise(itertools.chain(lines, [''])):
+    number = line.count('\t') if number is None else number
+    is_row = line.count('\t') == number
+    if '"' in line and is_row and following.count('\t') in (number, 0):
+      text = line.rstrip('\r\n')
+      is_open = following and not following.count('\t') and number
+      fields = text.split('\t')
+      if not (is_open and fields[-1].startswith('"')):
+        line = '\t'.join(map(_quoted, fields)) + line[len(text) :]
+    yield line
+
+
+def _quoted(field: str) -> str:
+  """Returns a field for csv; it may be quoted already."""
+  is_quoted = len(field) > 1 and field[0] == field[-1] == '"'
+  inner = field[1:-1].replace('""', '') if is_quoted else field
+  if '"' not in inner:
+    return field
+  return '"' + field.replace('"', '""') + '"'
 
 
 def _is_object(line: str) -> bool:

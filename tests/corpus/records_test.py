@@ -154,6 +154,20 @@ class CsvTest(input_case.InputCase):
     self.assertEqual(question.question, 'who')
     self.assertEqual(question.answers, answers)
 
+  def test_quotation_marks_of_tsv_may_be_text(self):
+    content = (
+      'id\ttext\ttitle\n1\t"Come, he said.\tA\n2\tIt is 5" long.\tB\n'
+      '3\t"She said ""no""."\tC\n4\t"two\nlines"\tD\n5\tend"\tE\n'
+    )
+    path = self.file(content, 'a.tsv')
+    rows = [row for _, row in records.rows(path, '\t')][1:]
+    self.assertEqual(
+      [text for _, text, _ in rows],
+      ['"Come, he said.', 'It is 5" long.', 'She said "no".', 'two\nlines',
+       'end"'],
+    )  # fmt: skip
+    self.assertEqual(''.join(title for *_, title in rows), 'ABCDE')
+
   def test_finds_the_delimiter_of_a_header_with_a_known_name(self):
     self.assertEqual(records.delimiter('a,b\ttext', {'text'}), '\t')
     self.assertEqual(records.delimiter('a,b c', {'text'}), '')
