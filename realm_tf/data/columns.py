@@ -116,15 +116,21 @@ class Rows:
     values = self._plain[np.repeat(is_kept, lengths)]
     return Rows.of_lengths(values, lengths[is_kept])
 
-  def gather(self, rows: np.ndarray, length: int) -> np.ndarray:
-    """Returns rows [...] as [..., length], cut or zero-padded; zeros for -1."""
+  def gather(
+    self, rows: np.ndarray, length: int, skipped: np.ndarray | int = 0
+  ) -> np.ndarray:
+    """Returns rows [...] as [..., length], cut or zero-padded; zeros for -1.
+
+    Args:
+      skipped: Number of values left out at the start of each row.
+    """
     rows = np.asarray(rows)
     result = np.zeros((*rows.shape, length), self.values.dtype)
     if not self.values.size:
       return result
     flat = rows.ravel()
     present = np.where(flat < 0, 0, flat)
-    starts = self.offsets[:-1][present]
+    starts = self.offsets[:-1][present] + np.ravel(skipped)
     ends = np.minimum(self.offsets[1:][present], starts + length)
     ends[flat < 0] = 0
     # Whole rows: indexing each value takes twice the time.

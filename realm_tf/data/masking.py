@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.data import columns
 from realm_tf.data import query_table
+from realm_tf.data import sampling
 
 _TOKEN_RATE = 0.15  # Devlin et al. 2019, Section 3.1.
 _SPAN_STOP_RATE = 0.2  # Joshi et al. 2020, Section 3.1; the mean is about 4.
@@ -36,20 +38,6 @@ def of_config(config: config_lib.ExperimentConfig, mask_id: int) -> Masking:
     lengths.max_masked,
     mask_id,
   )
-
-
-def mask_salient(
-  spans: np.ndarray, rng: np.random.Generator, max_masked: int
-) -> np.ndarray:
-  """Returns the positions of one of the spans [start, end), int32 [S, 2].
-
-  Spans longer than `max_masked` are never chosen: part of a name would give
-  away the rest. If all are longer, nothing is masked.
-  """
-  fitting = spans[spans[:, 1] - spans[:, 0] <= max_masked]
-  if not len(fitting):
-    return np.zeros(0, np.int64)
-  return np.arange(*fitting[rng.integers(len(fitting))])
 
 
 def mask_random_span(
@@ -96,44 +84,63 @@ def mask_batch(
     token_mask, float32 [B, M]: 1.0 at a masked token.
     own_block, int64 [B]: block ids, or -1.
   """
-  size, length, num_masked = len(rows), masking.length, masking.max_masked
-  query_ids = np.zeros((size, length), np.int32)
-  masked_positions = np.zeros((size, num_masked), np.int32)
-  gold_ids = np.zeros((size, num_masked), np.int32)
-  token_mask = np.zeros((size, num_masked), np.float32)
-  for i, row in enumerate(rows):
-    ids, positions = _choose(table.query(row), masking, rng)
-    query_ids[i, : len(ids)] = ids
-    query_ids[i, positions] = masking.mask_id
-    masked_positions[i, : len(positions)] = positions
-    gold_ids[i, : len(positions)] = ids[positions]
-    token_mask[i, : len(positions)] = 1
+  queries, length = table.encoded, masking.length
+  most = min(masking.max_masked, length)
+  lengths = queries.ids.lengths(rows).astype(np.int64)
+  if masking.kind == 'salient':
+    begins, numbers = _salient(queries.spans, rows, most, rng)
+    positions = begins[:, None] + np.arange(masking.max_masked)
+  else:
+    chosen = [_random(masking.kind, n, length, most, rng) for n in lengths]
+    numbers = np.array([len(each) for each in chosen])
+    positions = sampling.pad_rows(chosen, masking.max_masked).astype(np.int64)
+  is_masked = np.arange(masking.max_masked) < numbers[:, None]
+  lasts = np.max(np.where(is_masked, positions, -1), axis=1)
+  # A window's mask is centered, unless the query ends too soon.
+  starts = np.clip((positions[:, 0] + lasts + 1) // 2 - length // 2, 0, None)
+  starts = np.minimum(starts, np.maximum(lengths - length, 0))
+  starts[lasts < length] = 0
+  positions = np.where(is_masked, positions - starts[:, None], 0)
+  query_ids = queries.ids.gather(rows, length, starts)
+  gold_ids = np.take_along_axis(query_ids, positions, axis=1)
+  query_ids[np.nonzero(is_masked)[0], positions[is_masked]] = masking.mask_id
   return dict(
     query_ids=query_ids,
-    masked_positions=masked_positions,
-    gold_ids=gold_ids,
-    token_mask=token_mask,
+    masked_positions=positions.astype(np.int32),
+    gold_ids=np.where(is_masked, gold_ids, 0).astype(np.int32),
+    token_mask=is_masked.astype(np.float32),
     own_block=table.own_blocks[rows],
   )
 
 
-def _choose(
-  query: query_table.Query, masking: Masking, rng: np.random.Generator
+def _salient(
+  spans: columns.Rows, rows: np.ndarray, most: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the window's ids, unmasked, and the positions to mask in it."""
-  ids, length = query.ids, masking.length
-  max_masked = min(masking.max_masked, length)
-  match masking.kind:
-    case 'salient':
-      positions = mask_salient(query.spans, rng, max_masked)
-    case 'random_span':
-      positions = mask_random_span(len(ids), rng, max_masked)
-    case 'random_token':
-      ids = ids[:length]  # These positions are spread over the whole query.
-      positions = mask_random_token(len(ids), rng, max_masked)
-  start = 0
-  if len(ids) > length and len(positions) and positions[-1] >= length:
-    # The mask is centered, unless the query ends too soon.
-    middle = (positions[0] + positions[-1] + 1) // 2
-    start = int(np.clip(middle - length // 2, 0, len(ids) - length))
-  return ids[start : start + length], positions - start
+  """Returns where one span of each query begins, and its length, int64 [B].
+
+  Spans longer than `most` are never chosen: part of a name would give away the
+  rest. If all are longer, nothing is masked.
+  """
+  sizes = spans.lengths(rows)
+  found = spans.gather(rows, max(2, sizes.max(initial=0))).astype(np.int64)
+  begins, ends = found[:, ::2], found[:, 1::2]
+  fits = np.arange(begins.shape[1]) < sizes[:, None] // 2
+  fits &= ends - begins <= most
+  counts = fits.sum(axis=1)
+  drawn = np.zeros(len(rows), np.int64)
+  drawn[counts > 0] = rng.integers(counts[counts > 0])
+  place = np.argmax(fits.cumsum(axis=1) > drawn[:, None], axis=1)[:, None]
+  begins, ends = (
+    np.take_along_axis(each, place, axis=1)[:, 0] for each in (begins, ends)
+  )
+  return begins, np.where(counts > 0, ends - begins, 0)
+
+
+def _random(
+  kind: str, number: int, length: int, most: int, rng: np.random.Generator
+) -> np.ndarray:
+  """Returns positions in a query of `number` wordpieces."""
+  if kind == 'random_span':
+    return mask_random_span(number, rng, most)
+  # Its positions are spread over the whole query.
+  return mask_random_token(min(number, length), rng, most)

@@ -128,6 +128,10 @@ class QueryTable:
   def own_blocks(self) -> np.ndarray:
     return self._queries.own_blocks
 
+  @property
+  def encoded(self) -> EncodedQueries:
+    return self._queries
+
   def query(self, i: int) -> Query:
     return self._queries.query(i)
 

@@ -12,14 +12,6 @@ _MASK = 4
 
 
 class ChooseTest(parameterized.TestCase):
-  def test_salient_masks_one_whole_span_uniformly(self):
-    spans = np.array([[0, 2], [5, 8], [0, 9]])
-    rng = np.random.default_rng(0)
-    chosen = [tuple(masking.mask_salient(spans, rng, 3)) for _ in range(200)]
-    # The span of 9 tokens is longer than 3.
-    self.assertEqual(set(chosen), {(0, 1), (5, 6, 7)})
-    self.assertBetween(chosen.count((0, 1)), 70, 130)  # 100 +- 4 sigma.
-
   def test_random_span_is_contiguous_and_geometric(self):
     rng = np.random.default_rng(0)
     widths = []
@@ -59,6 +51,16 @@ class MaskBatchTest(parameterized.TestCase):
       masking.Masking(kind, length, max_masked, _MASK),
       np.random.default_rng([seed, 1]),
     )
+
+  def test_salient_masks_one_whole_span_uniformly(self):
+    spans = [[0, 2], [5, 8], [0, 9]]
+    table = self._table((np.arange(10, 20), spans, -1), (range(9), [], -1))
+    batch = self._mask(table, [0] * 200 + [1], length=20, max_masked=3)
+    chosen = [tuple(ids[ids > 0]) for ids in batch['gold_ids'][:200]]
+    # The span of 9 tokens is longer than 3.
+    self.assertEqual(set(chosen), {(10, 11), (15, 16, 17)})
+    self.assertBetween(chosen.count((10, 11)), 70, 130)  # 100 +- 4 sigma.
+    self.assertFalse(batch['token_mask'][200].any())  # It has no span.
 
   def test_masks_and_pads(self):
     table = self._table(([11, 12, 13], [[1, 3]], 5), ([21, 22], [[0, 1]], -1))
