@@ -1,5 +1,6 @@
 """A model with its corpus: questions, searches and masked sentences."""
 
+from collections.abc import Iterable
 import dataclasses
 import functools
 import os
@@ -50,15 +51,27 @@ class Bundle:
     return self.answer([question], top_k)[0]
 
   def answer(
-    self, questions: list[str], top_k: Optional[int] = None
+    self, questions: Iterable[str], top_k: Optional[int] = None
   ) -> list[answer_lib.Answer]:
     """Answers questions; `top_k` limits the evidence of each."""
     loading.require_reader(self.answerer.reader, self.model_dir)
-    return self.answerer.answer(questions, top_k)
+    # Else each letter of a single question would be one.
+    given = [questions] if isinstance(questions, str) else list(questions)
+    for each in given:
+      if not isinstance(each, str):
+        raise errors.UserError(
+          f'Questions must be texts. Found {each!r}. Give a list of texts.'
+        )
+    return self.answerer.answer(given, top_k)
 
   def search(self, text: str, k: int = 5) -> list[Found]:
     """Returns the `k` best blocks for a text, best first."""
     table = self.answerer.table
+    if k < 1:
+      raise errors.UserError(
+        f'`k` must be 1 or more. Found {k}. Give how many blocks you need.'
+      )
+    k = min(k, table.num_blocks)
     hits = self.answerer.retriever.retrieve(self.answerer.queries([text]), k)
     pairs = zip(hits.block_ids[0].tolist(), hits.scores[0].tolist())
     pairs = [(block, score) for block, score in pairs if block >= 0][:k]

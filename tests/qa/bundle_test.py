@@ -27,6 +27,15 @@ class BundleTest(absltest.TestCase):
     self.assertEqual([answer], realm.answer(models.QUESTIONS[:1]))
     self.assertLen(answer.evidence, 3)
     self.assertIn(answer.evidence[0].title, answer._repr_html_())
+    # One text is one question, and an iterator gives several.
+    self.assertEqual([answer], realm.answer(models.QUESTIONS[0]))
+    self.assertEqual([answer], realm.answer(iter(models.QUESTIONS[:1])))
+    with self.assertRaisesRegex(errors.UserError, 'must be texts. Found None'):
+      realm.answer([None])
+    with self.assertRaisesRegex(errors.UserError, '1 or more. Found -1'):
+      realm.search('a', k=-1)
+    number = realm.answerer.table.num_blocks
+    self.assertLen(realm.search('a', k=10**6), number)
 
   def test_opens_what_realm_json_names(self):
     path = self._model(realm_model.EMBEDDER, realm_model.MASKED_LM)
