@@ -25,6 +25,7 @@ from realm_tf.model import precision
 from realm_tf.model import realm_model
 from realm_tf.model import strategies
 from realm_tf.run import layout
+from realm_tf.run import run_lock
 from realm_tf.text import wordpiece
 from realm_tf.training import params_export
 
@@ -122,17 +123,20 @@ class Job(NamedTuple):
     """Makes the run directory, in the chief.
 
     Raises:
-      UserError: The directory holds a run, and the job does not resume.
+      UserError: The directory holds a run, and the job does not resume; or
+        another training writes it.
     """
     if not self.is_chief:
       return
+    for root in (layout.params_root, layout.checkpoint_dir):
+      if not self.resume and tf.io.gfile.exists(root(self.run_dir)):
+        raise errors.UserError(
+          f'The directory must be new. Found a run in {self.run_dir}. Give '
+          'another one, or --resume where the binary has it.'
+        )
+    tf.io.gfile.makedirs(self.run_dir)
+    run_lock.hold(self.run_dir)
     if not self.resume:
-      for root in (layout.params_root, layout.checkpoint_dir):
-        if tf.io.gfile.exists(root(self.run_dir)):
-          raise errors.UserError(
-            f'The directory must be new. Found a run in {self.run_dir}. Give '
-            'another one, or --resume where the binary has it.'
-          )
       params_export.forget_untrained(self.run_dir)
     elif tf.io.gfile.exists(
       os.path.join(self.run_dir, config_files.CONFIG_FILE)
