@@ -22,6 +22,8 @@ from realm_tf import errors
 from realm_tf import input_files
 
 ALL_FIELDS = ('',)  # Of `run`: the prefix of all.
+_AT_HOME = re.compile(r'(?<==)~(?=/|$)')
+_INTERRUPTED = 130  # As shells have it: 128 and the signal's number.
 # Flags of files, with their help.
 _EXISTING: list[tuple[flags.FlagHolder[Any], str]] = []
 
@@ -79,6 +81,9 @@ def run(
   except BrokenPipeError:  # As with `| head`; Python's last flush would fail.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(1)
+  except KeyboardInterrupt:
+    print('Interrupted.', file=sys.stderr)
+    sys.exit(_INTERRUPTED)
   except errors.Stopped as stopped:
     print(stopped)
   except errors.UserError as error:
@@ -141,6 +146,11 @@ def _as_installed(text: str) -> str:
 
 
 def _parse_flags(argv: list[str]) -> list[str]:
+  # Shells leave a ~ after = as it is.
+  argv = [
+    _AT_HOME.sub(lambda home: os.path.expanduser(home[0]), each)
+    for each in argv
+  ]
   try:
     rest = flags.FLAGS(argv)
   except flags.Error as error:

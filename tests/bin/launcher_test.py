@@ -39,6 +39,16 @@ reader, writer = os.pipe()
 os.dup2(writer, 1)
 os.close(reader)
 launcher.run(lambda _: print('an answer', flush=True))"""
+_INTERRUPTED = """from bin import launcher
+def main(_):
+  raise KeyboardInterrupt
+launcher.run(main)"""
+_AT_HOME = """import os, sys
+from absl import flags
+from bin import launcher
+sys.argv.append('--log_dir=~/a')
+home = os.path.expanduser('~/a')
+launcher.run(lambda _: print(flags.FLAGS.log_dir == home))"""
 
 # Prints the C library's list of arenas after several threads have allocated.
 _ARENAS = """import ctypes, threading
@@ -72,6 +82,13 @@ class ConsoleTest(absltest.TestCase):
   def test_a_reader_that_has_enough_is_no_traceback(self):
     done = _python(_UNREAD)
     self.assertEqual((done.returncode, done.stderr), (1, ''))
+
+  def test_an_interrupted_binary_says_so_in_a_line(self):
+    done = _python(_INTERRUPTED)
+    self.assertEqual((done.returncode, done.stderr), (130, 'Interrupted.\n'))
+
+  def test_a_flag_may_begin_with_the_home_directory(self):
+    self.assertEqual(_python(_AT_HOME).stdout, 'True\n')
 
   def test_every_binary_and_recipe_has_a_command(self):
     arguments = _setup_arguments()
