@@ -256,9 +256,11 @@ def _of_input(text: str, hashes: dict[str, str]) -> str:
         f'The input {text} must exist. Found no file {part}. Correct the path.'
       )
     found.update(files)
+  # tar and rsync -t keep a changed file's old time; its ctime is the system's.
   states = tuple(
-    (file, file.stat().st_size, file.stat().st_mtime_ns)
+    (file, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
     for file in sorted(found)
+    for state in [file.stat()]
   )
   state = _hash(repr(states))
   if state not in hashes:
@@ -267,10 +269,10 @@ def _of_input(text: str, hashes: dict[str, str]) -> str:
 
 
 @functools.cache  # A plan is made before RUN_DIR, and again in it.
-def _of_contents(states: tuple[tuple[pathlib.Path, int, int], ...]) -> str:
+def _of_contents(states: tuple[tuple[pathlib.Path, int, int, int], ...]) -> str:
   root = os.path.commonpath([file for file, *_ in states])
   digest = hashlib.blake2b(digest_size=16)
-  for path, size, _ in states:
+  for path, size, *_ in states:
     digest.update(repr((os.path.relpath(path, root), size)).encode())
     with open(path, 'rb') as file:
       while part := file.read(_READ_BYTES):

@@ -1,6 +1,7 @@
 """Tests for launch.stage_records: keys, and stages that go on."""
 
 import dataclasses
+import os
 import pathlib
 import re
 
@@ -94,6 +95,12 @@ class StageRecordsTest(parameterized.TestCase):
     path.write_text(path.read_text().replace(_only_value(path), 'known'))
     made = stage_records.plans(recipe)['a'].made_from
     self.assertEqual(made['--input'], 'content known')
+    # As tar and rsync -t leave a changed file: its old time and size.
+    old = source.stat()
+    source.write_text('y')
+    os.utime(source, ns=(old.st_atime_ns, old.st_mtime_ns))
+    made = stage_records.plans(recipe)['a'].made_from
+    self.assertNotEqual(made['--input'], 'content known')
 
   @parameterized.parameters(
     # Binary, a path of its output, whether it ended and has other settings,
