@@ -6,7 +6,7 @@
   separates words, as in DPR's has_answer; deleting it ("New York-based" -> "new
   yorkbased") would lose the answer of 1.8 % of SQuAD's paragraphs, not 0.2 %.
 
-Training matches wordpieces of whole words (`records.answer_spans`): "the
+Training matches wordpieces of whole words (`data.answer_spans`): "the
 Louvre" is not "a Louvre".
 """
 
