@@ -146,7 +146,7 @@ def _as_installed(text: str) -> str:
 
 
 def _parse_flags(argv: list[str]) -> list[str]:
-  # Shells leave a ~ after = as it is.
+  # Shells do not expand a ~ after =.
   argv = [
     _AT_HOME.sub(lambda home: os.path.expanduser(home[0]), each)
     for each in argv

@@ -89,10 +89,6 @@ class EmbedderConfig(fields.Config):
   def has_projection(self) -> bool:
     return self.head in ('cls', 'pooled') or self.dense != 'none'
 
-  def width(self, hidden_size: int) -> int:
-    """Returns D for an encoder's hidden size."""
-    return self.embedding_size if self.has_projection else hidden_size
-
 
 @dataclasses.dataclass(frozen=True)
 class Seq2SeqConfig(fields.Config):
@@ -141,3 +137,10 @@ class ModelConfig(fields.Config):
   seq2seq: Seq2SeqConfig = Seq2SeqConfig()
   train_dtype: str = fields.one_of('auto', 'float32', 'bfloat16')
   recompute_activations: bool = False
+
+  @property
+  def embedding_width(self) -> int:
+    """D, the width of an embedding."""
+    if self.embedder.has_projection:
+      return self.embedder.embedding_size
+    return self.embedder_bert.hidden_size

@@ -72,8 +72,10 @@ def find_files(item: str) -> list[str]:
     files = list(_files_below(item))
   elif tf.io.gfile.exists(item):
     files = [item]
+  elif '**' in item:
+    files = _below(item)
   else:
-    found = _below(item) if '**' in item else tf.io.gfile.glob(item)
+    found = tf.io.gfile.glob(item)
     files = [path for path in found if not tf.io.gfile.isdir(path)]
   if not files:
     raise errors.UserError(

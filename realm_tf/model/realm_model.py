@@ -223,7 +223,7 @@ class RealmModel(tf.Module):
 
 
 def _path_scorer(config):
-  size = config.embedder.width(config.embedder_bert.hidden_size)
+  size = config.embedding_width
   scorer = path_scorer.PathScorer(size, name='path_scorer')
   scorer(tf.zeros([1, size]), tf.zeros([1, 1, 2, size]), tf.ones([1, 1, 2]) > 0)
   return scorer

@@ -88,7 +88,7 @@ class DeviceRetriever:
         config.model, [realm_model.QUERY_EMBEDDER]
       )
       self._rows = tf.Variable(
-        tf.zeros([size, _width(config.model)], dtype),
+        tf.zeros([size, config.model.embedding_width], dtype),
         trainable=False,
         name='block_embeddings',
         synchronization=tf.VariableSynchronization.ON_READ,
@@ -231,7 +231,9 @@ def holds_blocks(
 ) -> bool:
   """Returns whether the devices hold the blocks, or only embed the queries."""
   chosen = config.index.searcher
-  numbers = part_size(num_blocks, num_parts(strategy)) * _width(config.model)
+  numbers = (
+    part_size(num_blocks, num_parts(strategy)) * config.model.embedding_width
+  )
   two = 2 * numbers * tf.as_dtype(_dtype(config.index)).size
   return chosen == 'device' or (chosen == 'auto' and two <= _MOST_BYTES)
 
@@ -252,10 +254,6 @@ def part_size(num_blocks: int, number: int) -> int:
   """Returns the rows of each of `number` parts, with padding."""
   group = exact_search.GROUP
   return -(-num_blocks // (number * group)) * group
-
-
-def _width(config: config_lib.ModelConfig) -> int:
-  return config.embedder.width(config.embedder_bert.hidden_size)
 
 
 def _dtype(config: config_lib.IndexConfig) -> str:

@@ -120,7 +120,7 @@ class AnswerMatcher:
 
 
 def _searchable(text: str, regex: bool) -> str:
-  return text if regex else _spaced_words(text)
+  return text if regex else _spaced(words.split(text))
 
 
 def _finder(answers: Sequence[str], regex: bool) -> Callable[[str], bool]:
@@ -131,18 +131,17 @@ def _finder(answers: Sequence[str], regex: bool) -> Callable[[str], bool]:
   return lambda text: any(each in text for each in spaced)
 
 
-def _spaced_words(text: str) -> str:
-  """Returns the words with a space around each."""
-  return f' {" ".join(words.split(text))} '
+def _spaced(found: Sequence[str]) -> str:
+  """Returns words with a space around each."""
+  return f' {" ".join(found)} '
 
 
 @functools.lru_cache(maxsize=100_000)
 def _spaced_answer(answer: str) -> str:
   """Returns the answer's words without an article before them."""
-  first, *rest = words.split(answer) or ['']
-  return _spaced_words(
-    ' '.join(rest if rest and first in _ARTICLE else [first, *rest])
-  )
+  found = words.split(answer)
+  has_article = len(found) > 1 and found[0] in _ARTICLE
+  return _spaced(found[has_article:])
 
 
 @functools.lru_cache(maxsize=10_000)

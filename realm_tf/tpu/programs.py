@@ -173,7 +173,9 @@ class _Planner:
     widths = self.config.model.max_span_width
     batch = {
       'question_ids': _ids(size, lengths.question_tokens),
-      'block_embeddings': tf.TensorSpec([*searched, self._width()]),
+      'block_embeddings': tf.TensorSpec(
+        [*searched, self.config.model.embedding_width]
+      ),
       'has_answer': tf.TensorSpec(searched, tf.bool),
       'is_compared': tf.TensorSpec(searched, tf.bool),
       'read_rows': _ids(size, config.num_read),
@@ -249,10 +251,6 @@ class _Planner:
       ),
       self.num_cores,
     )
-
-  def _width(self) -> int:
-    model = self.config.model
-    return model.embedder.width(model.embedder_bert.hidden_size)
 
   def _share(self, section: str) -> int:
     """Returns a core's part of a section's batch."""

@@ -1,10 +1,5 @@
 """Tests for realm_tf.retrieval.device_retriever."""
 
-import os
-import subprocess
-import sys
-import tempfile
-
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -13,7 +8,7 @@ import tensorflow as tf
 from realm_tf.model import precision
 from realm_tf.retrieval import device_retriever
 from realm_tf.tpu import lowering
-from tests import source_tree
+from tests import own_process
 from tests import tiny
 from tests import xla_graphs
 from tests.index import small
@@ -25,30 +20,22 @@ class DeviceRetrieverTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    with tempfile.TemporaryDirectory() as directory:
-      path = os.path.join(directory, 'results.npz')
-      subprocess.run(
-        [sys.executable, '-m', 'tests.retrieval.four_devices', path],
-        cwd=source_tree.ROOT,
-        check=True,
-      )
-      with np.load(path) as arrays:
-        cls.results = dict(arrays)
+    cls.results = own_process.run('tests.retrieval.four_devices')
 
   @parameterized.parameters(
     '1 device', '1 brute_force', '4 device', '4 brute_force'
   )
   def test_devices_find_the_blocks_of_an_exact_search_on_the_host(self, case):
     np.testing.assert_array_equal(
-      self.results[f'{case}|block_ids'], self.results['host|block_ids']
+      self.results[case]['block_ids'], self.results['host']['block_ids']
     )
     np.testing.assert_allclose(
-      self.results[f'{case}|scores'], self.results['host|scores'], atol=1e-6
+      self.results[case]['scores'], self.results['host']['scores'], atol=1e-6
     )
 
   def test_blocks_with_equal_embeddings_are_in_the_order_of_ids(self):
-    ids = self.results['4 device|block_ids']
-    scores = self.results['4 device|scores']
+    ids = self.results['4 device']['block_ids']
+    scores = self.results['4 device']['scores']
     is_tie = np.diff(scores, axis=1) == 0
     self.assertTrue(is_tie.any())
     self.assertTrue((np.diff(ids, axis=1)[is_tie] > 0).all())
@@ -56,7 +43,7 @@ class DeviceRetrieverTest(parameterized.TestCase):
   def test_blocks_spread_over_the_bins_of_a_tpu_are_found_by_their_ids(self):
     # Blocks of equal embeddings may change places.
     found, expected = (
-      self.results['embeddings'][self.results[f'{case}|block_ids']]
+      self.results['blocks']['embeddings'][self.results[case]['block_ids']]
       for case in ('spread', 'host')
     )
     np.testing.assert_array_equal(found, expected)

@@ -22,6 +22,7 @@ from realm_tf.index import embedding  # noqa: E402
 from realm_tf.index import exact_search  # noqa: E402
 from realm_tf.model import precision  # noqa: E402
 from realm_tf.retrieval import device_retriever  # noqa: E402
+from tests import own_process  # noqa: E402
 from tests import tiny  # noqa: E402
 from tests.index import small  # noqa: E402
 
@@ -62,15 +63,9 @@ def main(path: str):
   )
   exact = exact_search.BruteForceSearcher(embeddings)
   results['host'] = exact.search(embed(query_ids), _K)
-  np.savez(
-    path,
-    embeddings=embeddings,
-    **{
-      f'{case}|{name}': value
-      for case, result in results.items()
-      for name, value in result._asdict().items()
-    },
-  )
+  cases = {case: found._asdict() for case, found in results.items()}
+  cases['blocks'] = {'embeddings': embeddings}
+  own_process.write(path, cases)
 
 
 if __name__ == '__main__':

@@ -1,15 +1,9 @@
 """Tests that ICT on two replicas equals ICT on the whole batch."""
 
-import os
-import subprocess
-import sys
-import tempfile
-
 from absl.testing import absltest
 from absl.testing import parameterized
-import numpy as np
 
-from tests import source_tree
+from tests import own_process
 from tests.training import small_inverse_cloze
 
 _TWO_REPLICAS = 'tests.training.two_replicas'
@@ -19,18 +13,7 @@ class InverseClozeReplicasTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    with tempfile.TemporaryDirectory() as directory:
-      path = os.path.join(directory, 'results.npz')
-      subprocess.run(
-        [sys.executable, '-m', _TWO_REPLICAS, path],
-        cwd=source_tree.ROOT,
-        check=True,
-      )
-      cls.results: dict[str, dict[str, np.ndarray]] = {}
-      with np.load(path) as arrays:
-        for key, value in arrays.items():
-          case, _, name = key.partition('|')
-          cls.results.setdefault(case, {})[name] = value
+    cls.results = own_process.run(_TWO_REPLICAS)
 
   @parameterized.parameters(
     ('two replicas', 'one replica'),

@@ -7,14 +7,13 @@ It needs its own process: only before TensorFlow starts can the CPU be split.
 
 import sys
 
-import numpy as np
-
 from realm_tf.model import strategies
 
 strategies.split_cpu(2)
 
 # pylint: disable=wrong-import-position
 from realm_tf.training import inverse_cloze_trainer  # noqa: E402
+from tests import own_process  # noqa: E402
 from tests.training import small_inverse_cloze  # noqa: E402
 
 _TRAINER = inverse_cloze_trainer.InverseClozeTrainer
@@ -28,14 +27,7 @@ def main(path: str):
     results['chunks'] = compute(_TRAINER, 0.0, chunk_size=2)
     results['chunks, dropout'] = compute(_TRAINER, 0.5, chunk_size=2)
     results['dropout'] = compute(small_inverse_cloze.OneTape, 0.5, num_chunks=2)
-  np.savez(
-    path,
-    **{
-      f'{case}|{name}': value
-      for case, result in results.items()
-      for name, value in result.items()
-    },
-  )
+  own_process.write(path, results)
 
 
 if __name__ == '__main__':
