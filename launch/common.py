@@ -1,7 +1,6 @@
 """Stages, settings and the last text of several recipes."""
 
 from collections.abc import Mapping, Sequence
-import glob
 import os
 import re
 from typing import Any, Optional
@@ -134,11 +133,11 @@ def results(
   )
 
 
-def printed_tables(run_dir: str) -> str:
+def printed_tables(recipe: runner.Recipe) -> str:
   """Returns the tables that the stages of `results` have printed."""
   lines = []
-  for path in sorted(glob.glob('logs/*.json.log', root_dir=run_dir)):
-    with open(os.path.join(run_dir, path)) as file:
+  for name in sorted(n for n in recipe.stages if n.endswith('.json')):
+    with open(os.path.join(recipe.run_dir, 'logs', f'{name}.log')) as file:
       # The first line is the command; TensorFlow's own lines have a date.
       lines += [line for line in file if not re.match(r'\$ |\d{4}-', line)]
   return ''.join(lines).strip()

@@ -201,7 +201,7 @@ def run(articles: str, run_dir: str, **flags: Any) -> None:
 
 
 def main():
-  runner.main(__doc__, stages, summary)
+  runner.main(__doc__, stages, lambda recipe: summary(recipe.run_dir))
 
 
 def imported(recipe: runner.Recipe, stage: str, flag: str, given: str) -> str:

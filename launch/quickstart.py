@@ -1,13 +1,17 @@
-"""The main job on the demonstration's text, from articles to answers.
+r"""The main job on the demonstration's text, from articles to answers.
 
-  bash launch/quickstart.sh [RUN_DIR] [--seed=1] [--set=a.b=c] [--dry_run]
+  bash launch/quickstart.sh [RUN_DIR] [--compare] [--seed=1] [--set=a.b=c] \
+      [--dry_run]
 
-Time: 16 minutes on two cores, the first table after 5. Exact match on 2,000
-questions in the articles' words after all training questions: REALM 85.9, with
-BM25 87.3, ICT 82.8, BM25 75.4; in forms never seen 62.9, 79.2, 62.1, 71.1
-(docs/results/quickstart.md).
+It trains and measures REALM. --compare adds ICT and BM25 with readers of their
+own, training on fewer questions, a changed fact, and a report; after a run
+without it only these run.
+
+TIME
 """
 
+from collections.abc import Mapping, Sequence
+import functools
 import itertools
 import os
 from typing import Any
@@ -167,7 +171,7 @@ class _World(common.Jobs):
     )
 
 
-def stages(recipe: runner.Recipe) -> None:
+def stages(recipe: runner.Recipe, *, compare: bool = False) -> None:
   world = _World(recipe)
   texts = world.tagged('reader_queries', 'sentences', 'statements')
   ict = world.train('ict', 'warm_start', recipe.config(CONFIG), cost=45)
@@ -182,19 +186,24 @@ def stages(recipe: runner.Recipe) -> None:
   reader = world.train(
     'reader', 'pretrain', recipe.config(warm_up), queries_dir=texts, cost=150
   )
-  world.index('ict_index', ict, cost=5)
   realm, model = _realm(world, ict, reader)
   asked: Any = world.questions('test', *quickstart_summary.SEARCHED)
   searches: dict[str, dict[str, Any]] = {
     'bm25': {'retriever': 'bm25', 'cost': 5},
-    'ict': {'model_dir': ict, 'cost': 5},
     'realm': {'model_dir': model, **_WEIGHTS},
   }
+  if compare:
+    world.index('ict_index', ict, cost=5)
+    searches['ict'] = {'model_dir': ict, 'cost': 5}
   shown = [
     world.evaluate(f'retrieval_{name}', questions=asked, **search)
     for name, search in searches.items()
   ]
-  recipe.show('What retrieval brought', shown, quickstart_summary.first_table)
+  recipe.show(
+    'What retrieval brought',
+    shown,
+    functools.partial(quickstart_summary.first_table, compare=compare),
+  )
   # The reader's second half, still from text alone: a sentence with a blank for
   # a name is a question, and a block found by BM25 has the answer.
   finetuning = {'num_read': 1, 'optimizer': {'num_steps': 2000}}
@@ -207,10 +216,27 @@ def stages(recipe: runner.Recipe) -> None:
     init_from=reader,
     cost=140,
   )
-  _row(world, 'realm', model, realm, spans=spans, **_WEIGHTS)
-  _row(world, 'ict', ict, ict, spans=spans)
-  _row(world, 'bm25', ict, ict, spans=spans, retriever='bm25')
-  _results(world, realm)
+  qa = _row(world, 'realm', 'all', model, realm, spans=spans, **_WEIGHTS)
+  world.calibrate(qa)
+  world.evaluate(
+    'bm25_realm_all',
+    model_dir=qa,
+    retriever='bm25',
+    questions=world.questions('test', *_WORDINGS),
+    **_READING,
+  )
+  for words in _WORDINGS:
+    _table(world, 'results', words, [quickstart_summary.SYSTEMS])
+  parts: dict[str, Any] = {'corpus_dir': world.corpus, 'pretrained_dir': realm}
+  parts |= {'model_dir': qa, **_SERVED}
+  recipe.stage('realm.json', runner.write_parts, output=runner.OUTPUT, **parts)
+  if compare:
+    for number in (0, *_STEPS):
+      _row(world, 'realm', number, model, realm, spans=spans, **_WEIGHTS)
+      _row(world, 'ict', number, ict, ict, spans=spans)
+      _row(world, 'bm25', number, ict, ict, spans=spans, retriever='bm25')
+    _report(world, realm, qa)
+    _changed_fact(world, qa)
 
 
 def _realm(
@@ -249,53 +275,51 @@ def _realm(
 def _row(
   world: _World,
   name: str,
+  number: int | str,
   before: runner.Output,
   trained: runner.Output,
   *,
   spans: runner.Output,
   retriever: str = 'model',
   **evaluation: Any,
-) -> None:
-  """Adds a retriever with a reader, before and after training on questions.
+) -> runner.Output:
+  """Adds a retriever with a reader that learned from `number` questions.
 
   Args:
     before: Embedders without questions; questions train `trained`.
     spans: The reader that all rows start from.
   """
   evaluation |= {'retriever': retriever, **_READING}
-  world.evaluate(f'{name}_0', model_dir=before, reader_dir=spans, **evaluation)
-  for number, steps in _STEPS.items():
-    changes = {
-      'model': _DROPOUT,
-      'finetuning': {
-        'optimizer': {'num_steps': steps},
-        'null_spans': number == 'all',
-      },
-    }
-    sentences = {}
-    if number == 'all':
-      # Without them long training forgets the words that only sentences have.
-      sentences['queries_dir'] = world.tagged('queries', 'sentences')
-    qa = world.train(
-      f'qa_{name}_{number}',
-      'finetune',
-      world.recipe.config(config_files.merge(CONFIG, changes)),
-      corpus_dir=world.practice,
-      questions=_practice(world, number),
-      retriever=retriever,
-      init_from=trained,
-      reader_init_from=spans,
-      cost=steps / 7,
-      **sentences,
-    )
-    world.index(f'qa_{name}_{number}_index', qa, cost=5)
-    if number == 'all':
-      evaluation['questions'] = world.questions(
-        'test', *_WORDINGS, *_IMPOSSIBLE
-      )
-      if name == 'realm':
-        world.calibrate(qa)
-    world.evaluate(f'{name}_{number}', model_dir=qa, **evaluation)
+  if not number:
+    evaluation |= {'model_dir': before, 'reader_dir': spans}
+    return world.evaluate(f'{name}_0', **evaluation)
+  changes = {
+    'model': _DROPOUT,
+    'finetuning': {
+      'optimizer': {'num_steps': _STEPS[number]},
+      'null_spans': number == 'all',
+    },
+  }
+  sentences = {}
+  if number == 'all':
+    # Without them long training forgets the words that only sentences have.
+    sentences['queries_dir'] = world.tagged('queries', 'sentences')
+    evaluation['questions'] = world.questions('test', *_WORDINGS, *_IMPOSSIBLE)
+  qa = world.train(
+    f'qa_{name}_{number}',
+    'finetune',
+    world.recipe.config(config_files.merge(CONFIG, changes)),
+    corpus_dir=world.practice,
+    questions=_practice(world, number),
+    retriever=retriever,
+    init_from=trained,
+    reader_init_from=spans,
+    cost=_STEPS[number] / 7,
+    **sentences,
+  )
+  world.index(f'qa_{name}_{number}_index', qa, cost=5)
+  world.evaluate(f'{name}_{number}', model_dir=qa, **evaluation)
+  return qa
 
 
 def _practice(world: _World, number: int | str) -> list[runner.Output]:
@@ -320,20 +344,33 @@ def _first_lines(input: str, number: int, output: str) -> None:
     chosen.writelines(itertools.islice(lines, number))
 
 
-def _results(world: _World, realm: runner.Output) -> None:
-  """Adds tables, a report, one changed fact, and the parts of the run."""
-  recipe = world.recipe
-  qa = recipe.stages['qa_realm_all'].output
-  best = recipe.stages['evaluate_realm_all'].output / quickstart_summary.HYBRID
-  recipe.stage(
+def _report(world: _World, realm: runner.Output, qa: runner.Output) -> None:
+  """Adds the table of all systems for each wording, and pictures of it."""
+  best = (
+    world.recipe.stages['evaluate_realm_all'].output / quickstart_summary.HYBRID
+  )
+  rows = [
+    {
+      f'{system} after {number} questions': row.format(number)
+      for system, row in _SYSTEMS.items()
+    }
+    for number in (0, *_STEPS)
+  ]
+  world.recipe.stage(
     'report',
     'report',
     at='report.html',
     run_dir=[realm, qa],
     eval_dir=[best, best / 'test_questions'],
-    results=[_table(world, words) for words in _WORDINGS],
+    results=[_table(world, 'comparison', words, rows) for words in _WORDINGS],
     output=runner.OUTPUT,
   )
+
+
+def _changed_fact(world: _World, qa: runner.Output) -> None:
+  """Adds an article with another answer, which the same model reads."""
+  recipe = world.recipe
+  best = recipe.stages['evaluate_realm_all'].output / quickstart_summary.HYBRID
   right = best / 'test_questions/predictions.jsonl'
   changed = recipe.stage(
     'changed', 'unpack_demo', predictions=right, output_dir=runner.OUTPUT
@@ -361,38 +398,47 @@ def _results(world: _World, realm: runner.Output) -> None:
     output_dir=runner.OUTPUT,
     **_SERVED,
   )
-  parts: dict[str, Any] = {'corpus_dir': world.corpus, 'pretrained_dir': realm}
-  parts |= {'model_dir': qa, **_SERVED}
-  recipe.stage('realm.json', runner.write_parts, output=runner.OUTPUT, **parts)
 
 
-def _table(world: _World, words: str) -> runner.Output:
-  """Returns a table's file; `words` is the test's wording."""
+def _table(
+  world: _World, name: str, words: str, rows: Sequence[Mapping[str, str]]
+) -> runner.Output:
+  """Returns a table's file.
+
+  Args:
+    words: Wording of the test.
+    rows: System -> its evaluation; McNemar's test is within a row.
+  """
   stages = world.recipe.stages
   test = f'{words}test_questions'
   return world.recipe.stage(
-    f'{words}results',
+    f'{words}{name}',
     'results_table',
-    at=f'{words}results.json',
+    at=f'{words}{name}.json',
     run_dir=world.recipe.run_dir,
     title=quickstart_summary.WORDS[words].capitalize(),
     rows=[
-      ','.join(
-        f'{system} after {number} questions={row.format(number)}/{test}'
-        for system, row in _SYSTEMS.items()
-      )
-      for number in (0, *_STEPS)
+      ','.join(f'{system}={path}/{test}' for system, path in row.items())
+      for row in rows
     ],
     questions=world.folder / f'{test}.jsonl',
     output=runner.OUTPUT,
-    needs=[stages[n].output for n in stages if n.startswith('evaluate_')],
+    needs=[
+      stages[f'evaluate_{path.partition("/")[0]}'].output
+      for row in rows
+      for path in row.values()
+    ],
+  )
+
+
+def summary(recipe: runner.Recipe) -> str:
+  return quickstart_summary.summary(
+    recipe.run_dir, compare='report' in recipe.stages
   )
 
 
 def main():
-  runner.main(
-    __doc__, stages, quickstart_summary.summary, run_dir='runs/quickstart'
-  )
+  runner.main(__doc__, stages, summary, run_dir='runs/quickstart')
 
 
 if __name__ == '__main__':

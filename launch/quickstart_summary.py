@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import sys
+from typing import Any
 
 from realm_tf.config import names
 
@@ -15,6 +16,8 @@ WORDS = {
   'reworded_': 'in other words',
   'unseen_': 'in forms never seen in training',
 }
+# In the columns of the short table.
+_SHORT_WORDS = "articles' words", 'other words', 'unseen forms'
 # Of BM25's scores next to REALM's; dev questions chose it.
 WEIGHT = 2
 HYBRID = f'sparse_{WEIGHT}'  # Part of an evaluation.
@@ -24,6 +27,12 @@ _SEARCHES = {
   'ICT': 'retrieval_ict',
   'BM25': 'retrieval_bm25',
 }
+# After all questions. System -> its evaluation.
+SYSTEMS = {
+  'REALM': 'realm_all/sparse_0',
+  'REALM with BM25': f'realm_all/{HYBRID}',
+  "BM25, REALM's reader": 'bm25_realm_all',
+}
 SEARCHED = '', 'reworded_'  # Wordings of the first table.
 _IMPOSSIBLE = {
   'missing_test_questions': 'about facts that an article leaves out',
@@ -31,13 +40,15 @@ _IMPOSSIBLE = {
 }
 
 
-def first_table(run_dir: str) -> str:
+def first_table(run_dir: str, *, compare: bool) -> str:
   """Returns the recall of each search before any question was seen."""
   lines = [
     'Questions with the answer in the first 1, 5 and 20 blocks, in %:',
     ' ' * 16 + ''.join(f'{WORDS[words]:>26}' for words in SEARCHED),
   ]
   for name, folder in _SEARCHES.items():
+    if name == 'ICT' and not compare:
+      continue
     line = f'{name:<16}'
     for words in SEARCHED:
       test = f'eval/{folder}/{words}test_questions'
@@ -48,36 +59,55 @@ def first_table(run_dir: str) -> str:
   return '\n'.join(lines)
 
 
-def summary(run_dir: str) -> str:
-  """Returns about thirty lines: figures, examples, and next steps."""
+def summary(run_dir: str, *, compare: bool) -> str:
+  """Returns a screen of text: figures, examples, and next steps."""
   articles, sentences, train, test = (
     _text(run_dir, f'world/{name}.jsonl').count('\n')
     for name in ('articles', 'sentences', 'train_questions', 'test_questions')
   )
+  numbers = '0, 1,000 or all' if compare else 'all'
+  how = '--model_dir=' + run_dir
   lines = [
     f'REALM learned to search {articles:,} articles from {sentences:,} '
     'sentences without labels;',
-    f'then 0, 1,000 or all {train:,} questions trained search and reader. '
+    f'then {numbers} {train:,} questions trained search and reader. '
     'Exact match',
     f'in % on {test:,} questions about other entities, with 95 % intervals:',
-    *_comparison(run_dir),
+    *(_comparison(run_dir) if compare else _results(run_dir)),
     '',
     *_refusals(run_dir),
     '',
     *_examples(run_dir),
+    *(_changed_fact(run_dir) if compare else []),
     '',
-    f'The result in pictures: {os.path.join(run_dir, "report.html")}',
-    f'Ask in a browser:       {_command("bin.serve")} --model_dir={run_dir}',
-    f'Ask in a terminal:      {_command("bin.answer")} --model_dir={run_dir}',
-    f'Your own articles:      {_command("launch.own_text")} ARTICLES RUN_DIR',
+    f'Ask in a browser:   {_command("bin.serve")} {how}',
+    f'Ask in a terminal:  {_command("bin.answer")} {how}',
+    f'Your own articles:  {_command("launch.own_text")} ARTICLES RUN_DIR',
+    f'In pictures:        {os.path.join(run_dir, "report.html")}'
+    if compare
+    else f'ICT and BM25 too:   {_command("launch.quickstart")} {run_dir} '
+    '--compare',
   ]
   return '\n'.join(lines)
+
+
+def _results(run_dir: str) -> Iterator[str]:
+  """Yields a table of systems by wordings."""
+  yield ' ' * 22 + ''.join(f'{wording:>24}' for wording in _SHORT_WORDS)
+  tables = [
+    json.loads(_text(run_dir, f'{words}results.json'))['tables'][0]
+    for words in WORDS
+  ]
+  for rows in zip(*tables, strict=True):
+    yield f'  {rows[0]["system"]:<20}' + ''.join(
+      f'{_in_percent(row):>24}' for row in rows
+    )
 
 
 def _comparison(run_dir: str) -> Iterator[str]:
   """Yields a table of systems by number of questions for each wording."""
   for words, wording in WORDS.items():
-    results = json.loads(_text(run_dir, f'{words}results.json'))
+    results = json.loads(_text(run_dir, f'{words}comparison.json'))
     # Each is named 'SYSTEM after N questions'.
     systems = list(zip(*results['tables'], strict=True))
     if not words:
@@ -86,10 +116,13 @@ def _comparison(run_dir: str) -> Iterator[str]:
     yield wording.capitalize()
     for rows in systems:
       line = f'  {rows[0]["system"].partition(" after ")[0]:<18}'
-      for row in rows:
-        low, high = row['interval']
-        line += f'{row["exact_match"]:7.1f} ±{(high - low) / 2:.1f}'.rjust(12)
-      yield line
+      yield line + ''.join(f'{_in_percent(row):>12}' for row in rows)
+
+
+def _in_percent(row: dict[str, Any]) -> str:
+  """Returns exact match and half of its interval."""
+  low, high = row['interval']
+  return f'{row["exact_match"]:.1f} ±{(high - low) / 2:.1f}'
 
 
 def _refusals(run_dir: str) -> Iterator[str]:
@@ -109,10 +142,14 @@ def _refusals(run_dir: str) -> Iterator[str]:
 
 
 def _examples(run_dir: str) -> Iterator[str]:
-  """Yields three answers, and the answer after a change of one article."""
+  """Yields three answers."""
   answers = f'eval/realm_all/{HYBRID}/test_questions/predictions.jsonl'
   yield 'Three answers:'
   yield from itertools.islice(_answers(run_dir, answers), 3)
+
+
+def _changed_fact(run_dir: str) -> Iterator[str]:
+  """Yields the answer after a change of one article."""
   change = json.loads(_text(run_dir, 'changed/changed.json'))
   yield (
     f'With {change["new_answer"]} in place of {change["old_answer"]} in the '

@@ -139,8 +139,8 @@ def _of_length(survey_dir: str, minutes: float) -> config_lib.ExperimentConfig:
   return config_files.merge(CONFIG, {'finetuning': {'optimizer': optimizer}})
 
 
-def summary(run_dir: str) -> str:
-  return f'The reader: realm-own-text ARTICLES ... --reader={run_dir}'
+def summary(recipe: runner.Recipe) -> str:
+  return f'The reader: realm-own-text ARTICLES ... --reader={recipe.run_dir}'
 
 
 def main():

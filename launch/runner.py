@@ -89,7 +89,7 @@ def in_words(seconds: float) -> str:
 def main(
   doc: str,
   stages: Callable[..., None],
-  summary: Optional[Callable[[str], str]] = None,
+  summary: Optional[Callable[[Recipe], str]] = None,
   *,
   run_dir: str = '',
 ) -> None:
@@ -99,7 +99,7 @@ def main(
   keyword-only parameters its flags.
 
   Args:
-    summary: Run directory -> the text to end with.
+    summary: Recipe -> the text to end with.
     run_dir: Default of RUN_DIR, the last argument.
   """
   given = vars(_parser(doc, stages, run_dir).parse_args())
@@ -110,7 +110,7 @@ def main(
     if not given['dry_run']:
       print(f'All took {in_words(time.monotonic() - begun)}.')
       if summary:
-        print(summary(recipe.run_dir))
+        print(summary(recipe))
   except errors.UserError as error:
     sys.exit(_error(str(error)))
   except KeyboardInterrupt:

@@ -46,6 +46,10 @@ class QuickstartSummaryTest(absltest.TestCase):
       _table('1000', 30, 30, 30, 30),
       _table('all', 90, 92, 80, 70),
     ]
+    short = [
+      row | {'system': name}
+      for name, row in zip(quickstart_summary.SYSTEMS, tables[2], strict=False)
+    ]
     sets = {
       'test_questions': {'refused_answerable': 4.25},
       'missing_test_questions': {'refused_impossible': 88.0},
@@ -61,8 +65,9 @@ class QuickstartSummaryTest(absltest.TestCase):
     for path, text in {
       **{f'world/{name}.jsonl': '{}\n' * n for name, n in sizes.items()},
       **{
-        f'{words}results.json': json.dumps({'tables': tables})
+        f'{words}{name}.json': json.dumps({'tables': each})
         for words in ('', 'reworded_', 'unseen_')
+        for name, each in (('comparison', tables), ('results', [short]))
       },
       f'{_BEST}/metrics.json': json.dumps({'sets': sets}),
       f'{_BEST}/test_questions/predictions.jsonl': answers,
@@ -72,7 +77,9 @@ class QuickstartSummaryTest(absltest.TestCase):
       self.folder.create_file(path, text)
 
   def test_the_summary_has_figures_refusals_and_answers_with_their_source(self):
-    lines = quickstart_summary.summary(self.folder.full_path).splitlines()
+    lines = quickstart_summary.summary(
+      self.folder.full_path, compare=True
+    ).splitlines()
     self.assertIn('3 articles from 1,234 sentences', lines[0])
     self.assertEqual(
       [line.split() for line in lines[3:9]],
@@ -99,6 +106,16 @@ class QuickstartSummaryTest(absltest.TestCase):
     ):
       self.assertIn(part, said)
 
+  def test_a_short_run_has_its_own_table_and_names_the_comparison(self):
+    said = quickstart_summary.summary(self.folder.full_path, compare=False)
+    lines = said.splitlines()
+    self.assertEqual(lines[1][:23], 'then all 7 questions tr')
+    self.assertEqual(lines[3].split()[-2:], ['unseen', 'forms'])
+    self.assertEqual(lines[5].split()[3:], ['92.0', '±1.5'] * 3)
+    self.assertLess(len(lines), 24)
+    self.assertIn('--compare', lines[-1])
+    self.assertNotIn('no training', said)
+
   def test_the_first_table_has_both_wordings(self):
     searches = 'realm/sparse_0', 'realm/sparse_2', 'ict', 'bm25'
     for value, name in enumerate(searches, start=1):
@@ -106,7 +123,11 @@ class QuickstartSummaryTest(absltest.TestCase):
         recall = {f'recall@{k}': value + more for k in (1, 5, 20)}
         path = f'eval/retrieval_{name}/{words}test_questions/metrics.json'
         self.folder.create_file(path, json.dumps(recall))
-    table = quickstart_summary.first_table(self.folder.full_path)
+    table, short = (
+      quickstart_summary.first_table(self.folder.full_path, compare=compare)
+      for compare in (True, False)
+    )
+    self.assertEqual(short.count('\n') + 1, table.count('\n'))
     rows = [line.split() for line in table.splitlines()[2:]]
     self.assertEqual(rows[2], ['ICT', *['3.0'] * 3, *['3.5'] * 3])
     self.assertEqual(rows[1][-1], '2.5')

@@ -9,9 +9,9 @@ from launch import stage_records
 _RUN = 'runs/x'
 
 
-def _recipe(*overrides):
+def _recipe(*overrides, compare=True):
   recipe = runner.Recipe(_RUN, overrides)
-  quickstart.stages(recipe)
+  quickstart.stages(recipe, compare=compare)
   return recipe
 
 
@@ -43,8 +43,22 @@ class QuickstartTest(absltest.TestCase):
       changed, {'ict', 'reader', 'realm', 'evaluate_retrieval_realm'}
     )
 
+  def test_a_comparison_after_a_short_run_runs_only_the_rest(self):
+    short, whole = (_recipe(compare=each).stages for each in (False, True))
+    self.assertLess(len(short), len(whole) / 2)
+    for name, stage in short.items():
+      self.assertEqual(
+        stage_records.made_from(stage, _RUN, dict.fromkeys(stage.needs, '')),
+        stage_records.made_from(
+          whole[name], _RUN, dict.fromkeys(whole[name].needs, '')
+        ),
+      )
+    names = ('report', 'qa_ict_all', 'qa_bm25_1000', 'changed_answer')
+    self.assertNoCommonElements(short, names)
+    self.assertContainsSubset(names, whole)
+
   def test_retrieval_is_shown_before_readers_are_trained(self):
-    recipe = _recipe()
+    recipe = _recipe(compare=False)
     (show,) = recipe.shows
     needs = set(show.needs)
     for name in reversed(recipe.stages):

@@ -65,7 +65,7 @@ class RunnerTest(parameterized.TestCase):
       absltest.mock.patch.object(sys, 'argv', ['recipe', *argv]),
     ):
       try:
-        runner.main('doc', _two_copies, lambda run_dir: 'the end')
+        runner.main('doc', _two_copies, lambda recipe: 'the end')
         code = 0
       except SystemExit as end:
         code = end.code
