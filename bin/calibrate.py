@@ -27,6 +27,11 @@ from realm_tf.run import outputs
 _EXAMPLES = flags.DEFINE_string(
   'examples', None, "File for the page's buttons: likely, right answers."
 )
+_EXAMPLE_QUESTIONS = launcher.existing_path(
+  'example_questions',
+  'Questions in plain words, with answers, to take --examples from; by default '
+  '--questions.',
+)
 answer_flags.define_search()
 flags.mark_flag_as_required('questions')
 
@@ -42,6 +47,9 @@ def main(_):
   setting = loading.setting_of(answer_flags.choices(), answerer.finetuning)
   calibration.write(found, setting, model_dir)
   if _EXAMPLES.value:
+    if _EXAMPLE_QUESTIONS.value:
+      questions = question_flags.read(_EXAMPLE_QUESTIONS.value)
+      answers = answerer.answer([each.question for each in questions], 1)
     likeliest = refusing.likeliest(answers, questions, found)
     examples = {'questions': likeliest, 'masked': []}
     outputs.write_text(_EXAMPLES.value, json.dumps(examples, indent=1))

@@ -10,14 +10,13 @@ without it only these run.
 TIME
 """
 
-from collections.abc import Mapping, Sequence
 import functools
 import itertools
-import os
 from typing import Any
 
 from . import common
 from . import quickstart_summary
+from . import quickstart_world
 from . import runner
 
 from realm_tf import config
@@ -93,10 +92,7 @@ CONFIG = config.ExperimentConfig(
 
 # Training questions -> steps.
 _STEPS: dict[int | str, int] = {1000: 200, 'all': 2000}
-_READING: dict[str, Any] = {'num_read': 5, 'answer_by': 'text'}
 _WEIGHTS: dict[str, Any] = {'sparse_weight': [0, quickstart_summary.WEIGHT]}
-# Of the page.
-_SERVED = {'sparse_weight': quickstart_summary.WEIGHT, **_READING}
 # Of training on questions; without it, forms never seen are answered worse.
 _DROPOUT = {
   name: {'dropout_rate': 0.1, 'attention_dropout_rate': 0.1}
@@ -108,71 +104,10 @@ _SYSTEMS = {  # Name -> its evaluation after N questions.
   'ICT': 'ict_{}',
   'BM25': 'bm25_{}',
 }
-# Kinds of questions: beginnings of their files' names. The first ask for the
-# same facts in three wordings; the others have no answer in the corpus.
-_WORDINGS = tuple(quickstart_summary.WORDS)
-_IMPOSSIBLE = 'missing_', 'foreign_'
-
-
-class _World(common.Jobs):
-  """Stages on the demonstration: its texts, and jobs that read them."""
-
-  corpus: runner.Output
-
-  def __init__(self, recipe: runner.Recipe):
-    self.folder = folder = recipe.stage(
-      'world', 'unpack_demo', output_dir=runner.OUTPUT
-    )
-    lengths = recipe.config(CONFIG).lengths
-    self.blocks: dict[str, Any] = {
-      'max_block_wordpieces': lengths.block_tokens,
-      'output_dir': runner.OUTPUT,
-    }
-    corpus = recipe.stage(
-      'corpus',
-      'make_blocks',
-      input=folder / 'articles.jsonl',
-      # Words of a question that are no wordpieces fill its few tokens.
-      vocab_text=[folder / 'sentences.jsonl', folder / 'train_texts.jsonl'],
-      links='titles',
-      **self.blocks,
-    )
-    # With invented countries, which questions train.
-    self.practice = recipe.stage(
-      'practice',
-      'make_blocks',
-      append=corpus,
-      input=folder / 'practice_articles.jsonl',
-      **self.blocks,
-    )
-    measuring = {'questions': self.questions('test', *_WORDINGS)}
-    super().__init__(recipe, corpus, learning={}, measuring=measuring)
-
-  def tagged(self, name: str, *texts: str) -> runner.Output:
-    """Adds the queries of files of the world, which name their spans."""
-    paths = [self.folder / f'{text}.jsonl' for text in texts]
-    return self.queries(name, input=paths, format='tagged', cost=5)
-
-  def questions(self, split: str, *kinds: str) -> list[runner.Output]:
-    """Returns the files of questions of a split."""
-    return [self.folder / f'{kind}{split}_questions.jsonl' for kind in kinds]
-
-  def calibrate(self, model: runner.Output) -> None:
-    """Fits the probabilities of a model's answers; writes examples.json."""
-    self.recipe.stage(
-      'calibration',
-      'calibrate',
-      at=model / 'calibration.json',
-      model_dir=model,
-      corpus_dir=self.corpus,
-      questions=self.questions('dev', *_WORDINGS, *_IMPOSSIBLE),
-      examples=os.path.join(self.recipe.run_dir, 'examples.json'),
-      **_SERVED,
-    )
 
 
 def stages(recipe: runner.Recipe, *, compare: bool = False) -> None:
-  world = _World(recipe)
+  world = quickstart_world.World(recipe, recipe.config(CONFIG).lengths)
   texts = world.tagged('reader_queries', 'sentences', 'statements')
   ict = world.train('ict', 'warm_start', recipe.config(CONFIG), cost=45)
   # From random weights, at the same time as ICT: ICT's weights are no better
@@ -187,23 +122,7 @@ def stages(recipe: runner.Recipe, *, compare: bool = False) -> None:
     'reader', 'pretrain', recipe.config(warm_up), queries_dir=texts, cost=150
   )
   realm, model = _realm(world, ict, reader)
-  asked: Any = world.questions('test', *quickstart_summary.SEARCHED)
-  searches: dict[str, dict[str, Any]] = {
-    'bm25': {'retriever': 'bm25', 'cost': 5},
-    'realm': {'model_dir': model, **_WEIGHTS},
-  }
-  if compare:
-    world.index('ict_index', ict, cost=5)
-    searches['ict'] = {'model_dir': ict, 'cost': 5}
-  shown = [
-    world.evaluate(f'retrieval_{name}', questions=asked, **search)
-    for name, search in searches.items()
-  ]
-  recipe.show(
-    'What retrieval brought',
-    shown,
-    functools.partial(quickstart_summary.first_table, compare=compare),
-  )
+  _show_retrieval(world, ict, model, compare)
   # The reader's second half, still from text alone: a sentence with a blank for
   # a name is a question, and a block found by BM25 has the answer.
   finetuning = {'num_read': 1, 'optimizer': {'num_steps': 2000}}
@@ -217,30 +136,65 @@ def stages(recipe: runner.Recipe, *, compare: bool = False) -> None:
     cost=140,
   )
   qa = _row(world, 'realm', 'all', model, realm, spans=spans, **_WEIGHTS)
-  world.calibrate(qa)
-  world.evaluate(
-    'bm25_realm_all',
-    model_dir=qa,
-    retriever='bm25',
-    questions=world.questions('test', *_WORDINGS),
-    **_READING,
-  )
-  for words in _WORDINGS:
-    _table(world, 'results', words, [quickstart_summary.SYSTEMS])
-  parts: dict[str, Any] = {'corpus_dir': world.corpus, 'pretrained_dir': realm}
-  parts |= {'model_dir': qa, **_SERVED}
-  recipe.stage('realm.json', runner.write_parts, output=runner.OUTPUT, **parts)
+  _page(world, realm, qa)
   if compare:
     for number in (0, *_STEPS):
       _row(world, 'realm', number, model, realm, spans=spans, **_WEIGHTS)
       _row(world, 'ict', number, ict, ict, spans=spans)
       _row(world, 'bm25', number, ict, ict, spans=spans, retriever='bm25')
     _report(world, realm, qa)
-    _changed_fact(world, qa)
+    world.change_fact(qa)
+
+
+def _show_retrieval(
+  world: quickstart_world.World,
+  ict: runner.Output,
+  model: runner.Output,
+  compare: bool,
+) -> None:
+  """Measures search before any question was seen."""
+  asked: Any = world.questions('test', *quickstart_summary.SEARCHED)
+  searches: dict[str, dict[str, Any]] = {
+    'bm25': {'retriever': 'bm25', 'cost': 5},
+    'realm': {'model_dir': model, **_WEIGHTS},
+  }
+  if compare:
+    world.index('ict_index', ict, cost=5)
+    searches['ict'] = {'model_dir': ict, 'cost': 5}
+  shown = [
+    world.evaluate(f'retrieval_{name}', questions=asked, **search)
+    for name, search in searches.items()
+  ]
+  world.recipe.show(
+    'What retrieval brought',
+    shown,
+    functools.partial(quickstart_summary.first_table, compare=compare),
+  )
+
+
+def _page(
+  world: quickstart_world.World, realm: runner.Output, qa: runner.Output
+) -> None:
+  """Adds measures of the model that the page serves, and names its parts."""
+  world.calibrate(qa)
+  world.evaluate(
+    'bm25_realm_all',
+    model_dir=qa,
+    retriever='bm25',
+    questions=world.questions('test', *quickstart_world.WORDINGS),
+    **quickstart_world.READING,
+  )
+  for words in quickstart_world.WORDINGS:
+    world.table('results', words, [quickstart_summary.SYSTEMS])
+  parts: dict[str, Any] = {'corpus_dir': world.corpus, 'pretrained_dir': realm}
+  parts |= {'model_dir': qa, **quickstart_world.SERVED}
+  world.recipe.stage(
+    'realm.json', runner.write_parts, output=runner.OUTPUT, **parts
+  )
 
 
 def _realm(
-  world: _World, ict: runner.Output, reader: runner.Output
+  world: quickstart_world.World, ict: runner.Output, reader: runner.Output
 ) -> tuple[runner.Output, runner.Output]:
   """Returns REALM, and its average with ICT.
 
@@ -273,7 +227,7 @@ def _realm(
 
 
 def _row(
-  world: _World,
+  world: quickstart_world.World,
   name: str,
   number: int | str,
   before: runner.Output,
@@ -289,7 +243,7 @@ def _row(
     before: Embedders without questions; questions train `trained`.
     spans: The reader that all rows start from.
   """
-  evaluation |= {'retriever': retriever, **_READING}
+  evaluation |= {'retriever': retriever, **quickstart_world.READING}
   if not number:
     evaluation |= {'model_dir': before, 'reader_dir': spans}
     return world.evaluate(f'{name}_0', **evaluation)
@@ -304,7 +258,9 @@ def _row(
   if number == 'all':
     # Without them long training forgets the words that only sentences have.
     sentences['queries_dir'] = world.tagged('queries', 'sentences')
-    evaluation['questions'] = world.questions('test', *_WORDINGS, *_IMPOSSIBLE)
+    evaluation['questions'] = world.questions(
+      'test', *quickstart_world.WORDINGS, *quickstart_world.IMPOSSIBLE
+    )
   qa = world.train(
     f'qa_{name}_{number}',
     'finetune',
@@ -322,11 +278,13 @@ def _row(
   return qa
 
 
-def _practice(world: _World, number: int | str) -> list[runner.Output]:
+def _practice(
+  world: quickstart_world.World, number: int | str
+) -> list[runner.Output]:
   """Returns the first `number` questions; 'all' are also the impossible."""
   (asked,) = world.questions('practice', '')
   if number == 'all':
-    return [asked, *world.questions('train', *_IMPOSSIBLE)]
+    return [asked, *world.questions('train', *quickstart_world.IMPOSSIBLE)]
   chosen = world.recipe.stage(
     f'{number}_questions',
     _first_lines,
@@ -344,11 +302,11 @@ def _first_lines(input: str, number: int, output: str) -> None:
     chosen.writelines(itertools.islice(lines, number))
 
 
-def _report(world: _World, realm: runner.Output, qa: runner.Output) -> None:
+def _report(
+  world: quickstart_world.World, realm: runner.Output, qa: runner.Output
+) -> None:
   """Adds the table of all systems for each wording, and pictures of it."""
-  best = (
-    world.recipe.stages['evaluate_realm_all'].output / quickstart_summary.HYBRID
-  )
+  best = world.best()
   rows = [
     {
       f'{system} after {number} questions': row.format(number)
@@ -362,72 +320,11 @@ def _report(world: _World, realm: runner.Output, qa: runner.Output) -> None:
     at='report.html',
     run_dir=[realm, qa],
     eval_dir=[best, best / 'test_questions'],
-    results=[_table(world, 'comparison', words, rows) for words in _WORDINGS],
-    output=runner.OUTPUT,
-  )
-
-
-def _changed_fact(world: _World, qa: runner.Output) -> None:
-  """Adds an article with another answer, which the same model reads."""
-  recipe = world.recipe
-  best = recipe.stages['evaluate_realm_all'].output / quickstart_summary.HYBRID
-  right = best / 'test_questions/predictions.jsonl'
-  changed = recipe.stage(
-    'changed', 'unpack_demo', predictions=right, output_dir=runner.OUTPUT
-  )
-  corpus = recipe.stage(
-    'changed_corpus',
-    'make_blocks',
-    at=changed / 'corpus',
-    input=changed / 'articles.jsonl',
-    vocab_file=world.corpus / 'vocab.txt',
-    **world.blocks,
-  )
-  # Only the corpus is indexed again.
-  index = world.index(
-    'changed_index', qa, at=changed / 'index', corpus_dir=corpus
-  )
-  recipe.stage(
-    'changed_answer',
-    'evaluate',
-    at=changed / 'answer',
-    model_dir=qa,
-    corpus_dir=corpus,
-    index_dir=index,
-    questions=changed / 'question.jsonl',
-    output_dir=runner.OUTPUT,
-    **_SERVED,
-  )
-
-
-def _table(
-  world: _World, name: str, words: str, rows: Sequence[Mapping[str, str]]
-) -> runner.Output:
-  """Returns a table's file.
-
-  Args:
-    words: Wording of the test.
-    rows: System -> its evaluation; McNemar's test is within a row.
-  """
-  stages = world.recipe.stages
-  test = f'{words}test_questions'
-  return world.recipe.stage(
-    f'{words}{name}',
-    'results_table',
-    at=f'{words}{name}.json',
-    run_dir=world.recipe.run_dir,
-    title=quickstart_summary.WORDS[words].capitalize(),
-    rows=[
-      ','.join(f'{system}={path}/{test}' for system, path in row.items())
-      for row in rows
+    results=[
+      world.table('comparison', words, rows)
+      for words in quickstart_world.WORDINGS
     ],
-    questions=world.folder / f'{test}.jsonl',
     output=runner.OUTPUT,
-    needs=[
-      stages[f'evaluate_{path.partition("/")[0]}'].output
-      for row in rows
-      for path in row.values()
-    ],
   )
 
 
