@@ -153,6 +153,8 @@ def _parse_flags(argv: list[str]) -> list[str]:
   ]
   try:
     rest = flags.FLAGS(argv)
+  except SystemExit:  # After --help, which is no mistake; absl exits with 1.
+    sys.exit(0)
   except flags.Error as error:
     if flags.FLAGS.is_parsed():  # A missing file may name the missing flag.
       _check_files()
