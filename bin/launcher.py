@@ -22,7 +22,7 @@ from realm_tf import errors
 from realm_tf import input_files
 
 ALL_FIELDS = ('',)  # Of `run`: the prefix of all.
-_AT_HOME = re.compile(r'(?<==)~(?=/|$)')
+_AT_HOME = re.compile('^\ufeff|(?<==)~(?=/|$)')
 _INTERRUPTED = 130  # As shells have it: 128 and the signal's number.
 # Flags of files, with their help.
 _EXISTING: list[tuple[flags.FlagHolder[Any], str]] = []
@@ -146,15 +146,21 @@ def _as_installed(text: str) -> str:
 
 
 def _parse_flags(argv: list[str]) -> list[str]:
-  # Shells do not expand a ~ after =.
-  argv = [
-    _AT_HOME.sub(lambda home: os.path.expanduser(home[0]), each)
-    for each in argv
-  ]
   try:
+    argv = flags.FLAGS.read_flags_from_files(argv)
+    '\n'.join(argv).encode()
+    # A file may begin with a mark; shells do not expand a ~ after =.
+    argv = [
+      _AT_HOME.sub(lambda m: os.path.expanduser(m[0].strip('\ufeff')), each)
+      for each in argv
+    ]
     rest = flags.FLAGS(argv)
   except SystemExit:  # After --help, which is no mistake; absl exits with 1.
     sys.exit(0)
+  except UnicodeError as error:
+    raise errors.UserError(
+      f'Flags must be UTF-8. Found {str(error)[:60]}. Rename the file.'
+    ) from error
   except flags.Error as error:
     if flags.FLAGS.is_parsed():  # A missing file may name the missing flag.
       _check_files()

@@ -9,9 +9,10 @@ SQuAD's 2,069 validation paragraphs with MiniLM: recall@5 of questions 90.0, and
 95.3 with BM25's scores; exact match 27.0 after 13 minutes of one core without
 AMX (docs/results/real_text.md).
 
-ARTICLES is an --input of bin.make_blocks, with its --format, --text_key and
---title_key: a file, folder or glob of 20 articles or 100,000. --encoder is a
-model directory or hf:DIR, a Hugging Face BERT's folder or its name on the hub.
+ARTICLES is an --input of bin.make_blocks, with its --format, --text_key,
+--title_key, --id_key and --on_error: a file, folder or glob of 20 articles or
+100,000. --encoder is a model directory or hf:DIR, a Hugging Face BERT's folder
+or its name on the hub.
 A tenth of the --questions, and of the articles, measures and never trains;
 --test_questions only measure. A second run goes on where the first one ended.
 docs/own_text.md has the output, sizes and times.
@@ -108,6 +109,8 @@ def stages(
   format: str = 'auto',
   text_key: str = '',
   title_key: str = '',
+  id_key: str = '',
+  on_error: str = 'stop',
 ) -> None:
   """Surveys the text, then lists the stages that fit it."""
   start = imported(recipe, 'start', 'encoder', encoder)
@@ -119,10 +122,8 @@ def stages(
     )
   config = CONFIG if start else FROM_RANDOM
   reading: dict[str, Any] = {
-    'input': runner.Input(articles),
-    'format': format,
-    'text_key': text_key,
-    'title_key': title_key,
+    **{'input': runner.Input(articles), 'format': format, 'id_key': id_key},
+    **{'text_key': text_key, 'title_key': title_key, 'on_error': on_error},
   }
   asked = runner.Input(questions)
   found_dir = survey(recipe, config, start, asked, reading)

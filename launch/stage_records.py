@@ -244,7 +244,7 @@ def _of_input(text: str, hashes: dict[str, str]) -> str:
   for part in [text] if os.path.exists(text) else text.split(','):
     # A path, a glob, 'hf:DIR' or e.g. 'beir:DIR@SPLIT'.
     path = part if os.path.exists(part) else part.partition(':')[2] or part
-    paths = glob.glob(path) or glob.glob(path.partition('@')[0])
+    paths = glob.glob(path) or glob.glob(path.rpartition('@')[0])
     files = [
       file.absolute()
       for each in map(pathlib.Path, paths)

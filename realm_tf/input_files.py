@@ -32,10 +32,20 @@ def exist(item: str) -> bool:
   return bool(
     _NO_PATH.match(path)
     or os.path.exists(path)
-    or os.path.exists(path.partition('@')[0])  # beir:DIR@SPLIT
+    or os.path.exists(split_of(path)[0])  # beir:DIR@SPLIT
     or os.path.exists(f'{path}.index')  # The prefix of a checkpoint's files.
     or glob.glob(path)
   )
+
+
+def split_of(item: str) -> tuple[str, str]:
+  """Returns 'NAME@SPLIT' without its split, and the split or ''.
+
+  A folder may have an @ in its name.
+  """
+  name, _, split = item.rpartition('@')
+  is_name = not name or '/' in split or os.path.exists(item)
+  return (item, '') if is_name else (name, split)
 
 
 def kind(path: str) -> str:

@@ -1,17 +1,22 @@
 """Articles, parsed from {"id", "title", "text"} and other tools' records."""
 
 from collections.abc import Mapping, Sequence
+import os
 from typing import Any, NamedTuple
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.corpus import record_fields
 
 # Our field -> its names in records.
 _NAMES = {
-  'article_id': '_id id docid doc_id document_id passage_id pid'.split(),
-  'title': ['title', 'wikipedia_title'],
-  'text': 'text contents content passage body abstract'.split(),
+  'article_id': record_fields.ARTICLE_ID,
+  'title': record_fields.TITLE,
+  'text': record_fields.TEXT,
 }
+_PARAGRAPHS = list[str | list[str]]
+# In the metadata of a document.
+_SOURCES = 'title', 'source', 'file_name', 'file_path', 'name'
 
 
 class Article(NamedTuple):
@@ -35,7 +40,8 @@ class Keys(NamedTuple):
   """Keys to read articles by; '' means the first known key in the record.
 
   A given `article_id` or `text` must be in every record. A missing or null
-  title is an empty one. The text is a string or a list of paragraphs.
+  title is an empty one. The text is a string or a list of paragraphs, each a
+  string or a list of sentences.
   """
 
   article_id: str = ''
@@ -49,7 +55,8 @@ class Keys(NamedTuple):
 
   @property
   def names(self) -> set[str]:
-    return {name for field in self._fields for name in self.of(field)}
+    own = {name for field in self._fields for name in self.of(field)}
+    return {*own, *record_fields.ARTICLE_GROUPS, *record_fields.METADATA}
 
 
 def parse(where: str, record: Mapping[str, Any], keys: Keys) -> Article:
@@ -62,10 +69,18 @@ def parse(where: str, record: Mapping[str, Any], keys: Keys) -> Article:
   text = record_fields.find(record, texts)
   if text is None:
     _need(where, record, texts, '--text_key')
-  elif isinstance(text, list) and all(isinstance(each, str) for each in text):
-    text = '\n'.join(each.rstrip('\n') for each in text)
+  elif isinstance(text, list) and json_text.holds(text, _PARAGRAPHS):
+    is_cut = any(str(each)[:1] == ' ' for each in text[1:])  # In sentences.
+    parts = (_joined(part) for part in ([text] if is_cut else text))
+    text = '\n'.join(parts)
   text = '' if text is None else record_fields.text(where, texts[0], text)
   title = record_fields.find(record, titles)
+  if title is None and not keys.title:
+    found = record_fields.find(record, record_fields.METADATA)
+    if isinstance(found, dict):
+      found = record_fields.find(found, _SOURCES)
+    if isinstance(found, str):  # Mostly the path of a file.
+      title = os.path.splitext(os.path.basename(found.rstrip('/')))[0]
   title = '' if title is None else record_fields.text(where, titles[0], title)
   if title and text.startswith(title):
     first, _, rest = text.partition('\n')
@@ -74,6 +89,13 @@ def parse(where: str, record: Mapping[str, Any], keys: Keys) -> Article:
   if article_id is None and keys.article_id:
     _need(where, record, ids, '--id_key')
   return Article(title, text, record_fields.text_id(where, article_id))
+
+
+def _joined(paragraph: str | Sequence[str]) -> str:
+  """Returns a paragraph, which may be a list of sentences."""
+  if isinstance(paragraph, str):
+    return paragraph.rstrip('\n')
+  return ' '.join(filter(None, map(str.strip, paragraph)))
 
 
 def _need(

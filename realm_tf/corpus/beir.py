@@ -4,16 +4,18 @@ BEIR (Thakur et al. 2021, https://arxiv.org/abs/2104.08663):
 
 DIR/corpus.jsonl     {"_id", "title", "text"}
 DIR/queries.jsonl    {"_id", "text"}
-DIR/qrels/SPLIT.tsv  query-id, corpus-id, score, with a header
+DIR/qrels/SPLIT.tsv  query-id, corpus-id, score, with a header; also .jsonl
 """
 
 from collections.abc import Iterable, Iterator
+import csv
 import os
 import re
 
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf.corpus import files
 from realm_tf.corpus import record_fields
 from realm_tf.corpus import records
@@ -21,13 +23,20 @@ from realm_tf.corpus import records
 PREFIX = 'beir:'
 # Query id -> document id -> grade; documents above 0 are relevant.
 Qrels = dict[str, dict[str, int]]
-_GRADE = re.compile(r'[-+]?[0-9]{1,9}')
-_HEADERS = ('score', 'relevance', 'rel', 'label', 'grade', 'judgment', 'qrel')
+_GRADE = re.compile(r'[-+]?[0-9]{1,9}(\.0+)?')
+_GRADES = ('score', 'relevance', 'rel', 'label', 'grade', 'judgment', 'qrel')
+_FEWEST = 3  # Columns of a judgement.
+# Names in records of a judgement's query, document and grade.
+_RECORD = (
+  ('query-id', 'query_id', 'qid', 'question_id', 'query'),
+  ('corpus-id', 'corpus_id', 'doc_id', 'docid', 'document_id', 'doc'),
+  _GRADES,
+)
 
 
 def corpus_file(item: str) -> str:
   """Returns the articles' file of 'beir:DIR'."""
-  folder = item.removeprefix(PREFIX).partition('@')[0]
+  folder, _ = input_files.split_of(item.removeprefix(PREFIX))
   return _file(folder, 'corpus.jsonl')
 
 
@@ -37,9 +46,9 @@ def read_queries(item: str) -> Iterator[tuple[str, dict[str, str]]]:
   'gold_id' is its most relevant article. Leaves out queries without a relevant
   article in the split ('beir:DIR@SPLIT', default 'test').
   """
-  folder, _, split = item.removeprefix(PREFIX).partition('@')
-  path = os.path.join('qrels', f'{split or "test"}.tsv')
-  qrels = read_qrels(_file(folder, path))
+  folder, split = input_files.split_of(item.removeprefix(PREFIX))
+  path = os.path.join('qrels', split or 'test')
+  qrels = read_qrels(_file(folder, f'{path}.tsv', f'{path}.jsonl'))
   for where, record in records.read_json_lines(_file(folder, 'queries.jsonl')):
     query, text = record.get('_id'), record.get('text')
     query = record_fields.text_id(where, query)
@@ -53,22 +62,29 @@ def read_queries(item: str) -> Iterator[tuple[str, dict[str, str]]]:
       yield where, {'question': text, 'id': query, 'gold_id': best}
 
 
-def _file(folder: str, name: str) -> str:
-  path = os.path.join(folder, name)
-  for candidate in (path, path + '.gz'):
+def _file(folder: str, *names: str) -> str:
+  """Returns the first of some files that exists, perhaps compressed."""
+  paths = [os.path.join(folder, name) for name in names]
+  for candidate in (*paths, *(f'{path}.gz' for path in paths)):
     if tf.io.gfile.exists(candidate):
       return candidate
+  found = f'Found no {paths[0]}. Check the path and the split.'
+  inner = tf.io.gfile.glob(os.path.join(folder, '*', names[0]))
+  if inner:  # CQADupStack, whose measures are the mean of its folders'.
+    each = ', '.join(path.removesuffix(names[0])[:-1] for path in sorted(inner))
+    found = f'Found one in each of {each}. Give one at a time.'
   raise errors.UserError(
     f"'{PREFIX}DIR' must be a BEIR folder, with corpus.jsonl, queries.jsonl "
-    f'and qrels/SPLIT.tsv. Found no {path}. Check the path and the split.'
+    f'and qrels/SPLIT.tsv. {found}'
   )
 
 
 def read_qrels(path: str) -> Qrels:
   """Reads judgements of relevance; a repeated one counts once.
 
-  Columns are query id, an ignored one (only in TREC's files), document id and
-  relevance, between tabs or spaces. The first line may be a header.
+  They are records, or columns: query id, an ignored one (only in TREC's files),
+  document id and relevance, between tabs, spaces or commas. The first line may
+  be a header.
   """
   qrels: Qrels = {}
   found = files.find_files(path)
@@ -77,23 +93,19 @@ def read_qrels(path: str) -> Qrels:
       f'{path} must be one file of judgements. Found {len(found)} files. Name '
       'one.'
     )
-  for number, line in files.read_lines(found[0]):
-    columns = line.strip().split('\t' if '\t' in line.strip() else None)
-    columns = [column.strip() for column in columns]
-    if not any(columns) or (number == 1 and columns[-1].lower() in _HEADERS):
-      continue
+  for where, columns in _judgements(found[0]):
     is_good = len(columns) in (3, 4) and all(columns[:1] + columns[-2:])
     if not is_good or not _GRADE.fullmatch(columns[-1]):
       raise errors.UserError(
-        f'{found[0]}:{number} must be query id, document id and relevance, an '
+        f'{where} must be query id, document id and relevance, an '
         "integer of at most 9 digits, or TREC's four columns with an ignored "
-        f'one before the document id. Found {line.strip()!r:.60}.'
+        f'one before the document id. Found {" ".join(columns)!r:.60}.'
       )
-    query, document, grade = columns[0], columns[-2], int(columns[-1])
+    query, document, grade = columns[0], columns[-2], int(float(columns[-1]))
     before = qrels.setdefault(query, {}).setdefault(document, grade)
     if before != grade:
       raise errors.UserError(
-        f'{found[0]}:{number} must agree with the lines before, which judge '
+        f'{where} must agree with the lines before, which judge '
         f'article {document!r:.40} of query {query!r:.40} as {before}. Found '
         f'{grade}. Remove one.'
       )
@@ -102,6 +114,26 @@ def read_qrels(path: str) -> Qrels:
       f'{path} must have a judgement. Found none. Give others.'
     )
   return qrels
+
+
+def _judgements(path: str) -> Iterator[tuple[str, list[str]]]:
+  """Yields (place, columns) of records, as in MTEB, or of lines."""
+  names = {name for field in _RECORD for name in field}
+  format, _ = records.recognize(path, names)  # pylint: disable=redefined-builtin
+  if format in (records.JSONL, records.PARQUET):
+    for where, record in records.read(path, format, names):
+      values = (record_fields.find(record, field) for field in _RECORD)
+      yield where, ['' if v is None else str(v) for v in values]
+    return
+  for number, line in files.read_lines(path):
+    line = line.strip()
+    columns = line.split('\t' if '\t' in line else None)
+    if len(columns) < _FEWEST and ',' in line:
+      columns = next(csv.reader([line]))
+    columns = [column.strip() for column in columns]
+    is_header = number == 1 and columns[-1:] and columns[-1].lower() in _GRADES
+    if any(columns) and not is_header:
+      yield f'{path}:{number}', columns
 
 
 def relevant(qrels: Qrels, queries: Iterable[str]) -> set[str]:

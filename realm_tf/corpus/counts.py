@@ -12,6 +12,7 @@ UNREADABLE = 'unreadable'
 EMPTY = 'empty'
 REPEATED = 'repeated id'
 UNTITLED = 'articles without a title'
+MARKED = 'articles with marks of Markdown, which stay'
 _NUM_LOGGED = 20  # A binary file would fill the log.
 _MOST_EXAMPLES = 8
 _Given = TypeVar('_Given')
@@ -83,8 +84,8 @@ class Counts:
 
   def summary(self) -> str:
     """Returns e.g. ' Left out: 3 redirect, 1 list.'; '' for nothing."""
-    untitled = self.kept[UNTITLED]
-    text = f' {untitled} {UNTITLED}.' if untitled else ''
+    notes = (what for what in (UNTITLED, MARKED) if self.kept[what])
+    text = ''.join(f' {self.kept[what]} {what}.' for what in notes)
     numbers = (f'{n} {reason}' for reason, n in sorted(self.left_out.items()))
     return text + f' Left out: {", ".join(numbers)}.' * bool(self.left_out)
 

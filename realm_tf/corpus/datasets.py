@@ -9,8 +9,10 @@ import re
 from typing import Any, Optional
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.corpus import files
+from realm_tf.corpus import record_fields
 
 _TFDS, _HF_DISK = PREFIXES = 'tfds:', 'hf_disk:'
 _BATCH_ROWS = 1024
@@ -96,11 +98,12 @@ def _batches(path: str, names: Container[str]) -> Iterator:
   from pyarrow import parquet  # pylint: disable=g-import-not-at-top
 
   def columns(schema: pa.Schema) -> list[str]:
+    record_fields.check_names(path, schema.names, names)
     found = [c for c in schema.names if c in names or c.lower() in names]
     return found or schema.names
 
   magic = files.head(path)[:4]
-  with pa.memory_map(path) as source:
+  with pa.memory_map(os.fsencode(path)) as source:
     if magic == files.PARQUET:
       with parquet.ParquetFile(source) as file:
         chosen = columns(file.schema_arrow)
@@ -138,7 +141,7 @@ def _saved_files(item: str) -> list[str]:
 
 def _split(item: str) -> tuple[str, str]:
   """Returns the name without its prefix, and the split."""
-  name, _, split = item.partition(':')[2].partition('@')
+  name, split = input_files.split_of(item.partition(':')[2])
   return name, split or 'train'
 
 

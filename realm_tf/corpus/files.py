@@ -3,12 +3,15 @@
 import bz2
 from collections.abc import Iterable, Iterator
 import contextlib
+import functools
+import glob
 import gzip
 import itertools
 import lzma
 import os
 import re
-from typing import BinaryIO, Optional
+import types
+from typing import Any, BinaryIO, Optional
 import zlib
 
 import tensorflow as tf
@@ -58,6 +61,17 @@ _KINDS = {
 _PICKLES = tuple(b'\x80%c' % version for version in range(2, 6))
 _HTML = b'<!doctype html', b'<html'
 _WILDCARDS = {'**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]'}
+# Files that Spark and Databricks write next to the data.
+_MARK = re.compile(
+  r'_(SUCCESS|temporary|delta_log|(common_)?metadata|(committed|started)_\d+)'
+)
+# As tf.io.gfile, which fails on names that are not UTF-8.
+_LOCAL = types.SimpleNamespace(
+  exists=os.path.exists,
+  glob=glob.glob,
+  isdir=os.path.isdir,
+  walk=functools.partial(os.walk, followlinks=True),
+)
 _TAR_MARK = slice(257, 262)
 _NUM_HTML = 1024  # Bytes to search for the mark of an HTML page.
 
@@ -65,24 +79,33 @@ _NUM_HTML = 1024  # Bytes to search for the mark of an HTML page.
 def find_files(item: str) -> list[str]:
   """Returns the files of a path, a directory or a glob, sorted.
 
-  A directory's folders are read once each, links included, and hidden ones
-  never; nor are hidden files, and marks of Spark, such as _SUCCESS.
+  A directory's folders and files are read once each, links included, and hidden
+  ones never; nor are marks of Spark, such as _SUCCESS.
   """
-  if tf.io.gfile.isdir(item):
+  system = _system(item)
+  if system.isdir(item):
     files = list(_files_below(item))
-  elif tf.io.gfile.exists(item):
+  elif system.exists(item):
     files = [item]
   elif '**' in item:
     files = _below(item)
   else:
-    found = tf.io.gfile.glob(item)
-    files = [path for path in found if not tf.io.gfile.isdir(path)]
+    files = [path for path in system.glob(item) if not system.isdir(path)]
   if not files:
     raise errors.UserError(
       f'Input must be files that exist. Found nothing at {item}. Check the '
       'path or the glob.'
     )
   return sorted(files)
+
+
+def _system(path: str) -> Any:
+  """Returns functions of files; TensorFlow's cannot read all local names."""
+  if '://' not in path:
+    return _LOCAL
+  import tensorflow as tf  # Takes seconds.
+
+  return tf.io.gfile
 
 
 def _below(pattern: str) -> list[str]:
@@ -94,26 +117,28 @@ def _below(pattern: str) -> list[str]:
   expression = ''.join(
     _WILDCARDS.get(each) or re.escape(each) for each in parts
   )
-  files = _files_below(root) if tf.io.gfile.isdir(root) else ()
   matches = re.compile(expression).fullmatch
-  return [path for path in map(os.path.normpath, files) if matches(path)]
+  files = map(os.path.normpath, _files_below(root))
+  return [path for path in files if matches(path)]
 
 
 def _files_below(directory: str) -> Iterator[str]:
   seen = {os.path.realpath(directory)}
-  for folder, folders, names in tf.io.gfile.walk(directory):
-    kept = []
-    for name in folders:
-      path = os.path.join(folder, name)
-      real = path if '://' in path else os.path.realpath(path)
-      if not name.startswith('.') and real not in seen:
-        kept.append(name)
-        seen.add(real)
-    folders[:] = kept  # The walk goes on with these.
-    for name in names:
-      is_mark = name.startswith('_') and '.' not in name
-      if not (name.startswith('.') or is_mark):
-        yield os.path.join(folder, name)
+  for folder, folders, names in _system(directory).walk(directory):
+    real = os.path.realpath(folder)
+
+    def is_new(name: str, real: str = real) -> bool:
+      if name.startswith('.') or _MARK.fullmatch(name):
+        return False
+      path = os.path.join(real, name)
+      path = os.path.realpath(path) if os.path.islink(path) else path
+      is_known = path in seen
+      seen.add(path)
+      return not is_known
+
+    folders[:] = filter(is_new, sorted(folders))  # The walk goes on with these.
+    for name in filter(is_new, names):
+      yield os.path.join(folder, name)
 
 
 @contextlib.contextmanager

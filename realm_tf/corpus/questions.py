@@ -21,19 +21,35 @@ from realm_tf.corpus import record_fields
 from realm_tf.corpus import records
 from realm_tf.text import timed_pattern
 
-_QUESTIONS = 'question', 'query', 'input'
-# Our own key, then those used by ORQA, FiD, FlashRAG, KILT and PopQA.
-_ANSWERS = (
-  'answers answer target golden_answers output possible_answers'.split()
-)
-_IDS = 'id', '_id', 'qid', 'question_id', 'query_id', 'questionid'
 # Keys of an answer that is an object.
 _TEXTS = 'text', 'answer', 'value', 'aliases'
-_GROUPS = 'data', 'paragraphs', 'qas'  # Lists of groups of questions.
 _GOLD, _REGEX, _TITLE = 'gold_id', 'regex', 'title'
-_IMPOSSIBLE = 'is_impossible'  # SQuAD 2.0's key.
-_NAMES = {*_QUESTIONS, *_ANSWERS, *_GROUPS, *_IDS, _GOLD, _REGEX, _IMPOSSIBLE}
-_LIST = re.compile(r"""\s*\[(\s*['"].*)?\]\s*""", re.DOTALL)
+_IMPOSSIBLE, _ANSWERABLE = 'is_impossible', 'answerable'  # SQuAD's, MuSiQue's.
+_NAMES = {
+  *record_fields.QUESTION,
+  *record_fields.ANSWERS,
+  *record_fields.ALIASES,
+  *record_fields.QUESTION_GROUPS,
+  *record_fields.QUESTION_ID,
+  *(_GOLD, _REGEX, _TITLE, _IMPOSSIBLE, _ANSWERABLE),
+}
+# Some articles have a text, and questions on it.
+_OWN_NAMES = {*record_fields.QUESTION} - {'text'}
+# MS MARCO's and QuAC's words for none.
+_NO_ANSWER = 'No Answer Present.', 'CANNOTANSWER'
+_FLAGS = {'true': True, 'false': False, '': None}
+# Collections as Python, NumPy and JSON write them in a cell of CSV.
+_COLLECTION = re.compile(
+  r"""\s*(?:
+    [\[{]\s*(?:(?:\{|np\.\w+\()?['"].*)?[\]}]
+    | [\[{]\s*-?\d[\d.]*(?:,\s*-?\d[\d.]*)*,?\s*[\]}]
+    | \(\s*(['"]).*\1,?\s*\)
+    | (?:array|set|frozenset)\(.*\)
+  )\s*""",
+  re.DOTALL | re.VERBOSE,
+)
+# Functions that leave their argument: NumPy's numbers and strings, too.
+_WRAPPERS = re.compile(r'array|(frozen)?set|str_|(int|float)\d+')
 _MAX_DEPTH = 3
 _MAX_LITERAL = 1_000_000  # Characters of a Python list.
 _WRONG_LISTS = ValueError, TypeError, SyntaxError, MemoryError, RecursionError
@@ -155,27 +171,26 @@ def parse(
   Null or empty answers are no error, as in SQuAD 2. A record without any key
   for answers is an error if `needs_answers`.
   """
-  fields = record_fields.lower(record)
-  group = next((name for name in _GROUPS if fields.get(name)), '')
-  if group and fields.keys().isdisjoint(_QUESTIONS):
-    parts = fields[group]
-    if not isinstance(parts, list) or not all(
-      isinstance(part, dict) for part in parts
-    ):
-      raise _error(where, f"'{group}', a list of objects", repr(parts)[:40])
-    named = {_TITLE: fields[_TITLE]} if fields.get(_TITLE) else {}
-    for number, part in enumerate(parts, 1):
-      place = f'{where}, {group} {number}'
-      yield from parse(place, {**named, **part}, needs_answers)
-    return
-  question = record_fields.find(fields, _QUESTIONS)
+  for place, part in record_fields.expand(
+    where, record, _OWN_NAMES, record_fields.QUESTION_GROUPS
+  ):
+    fields = record_fields.lower(records.as_object(place, part))
+    yield _question(place, fields, needs_answers)
+
+
+def _question(
+  where: str, fields: Mapping[str, Any], needs_answers: bool
+) -> Question:
+  question = record_fields.find(fields, record_fields.QUESTION)
   if not isinstance(question, str) or not question.strip():
     raise _error(where, "'question', a string", repr(question)[:40])
-  if needs_answers and fields.keys().isdisjoint(_ANSWERS):
-    found = ', '.join(map(repr, list(record)[:9]))
+  if needs_answers and fields.keys().isdisjoint(record_fields.ANSWERS):
+    found = ', '.join(map(repr, list(fields)[:9]))
     raise _error(where, "'answers', a list of strings", found)
-  answers = _answers(where, fields)
   regex, impossible = (_flag(where, fields, n) for n in (_REGEX, _IMPOSSIBLE))
+  # MuSiQue keeps the answer that its paragraphs lack.
+  lacks = not _flag(where, fields, _ANSWERABLE, True)
+  answers = [] if lacks else _answers(where, fields)
   if impossible and answers:
     found = repr(answers)[:40]
     raise _error(where, "no answers with 'is_impossible'", found)
@@ -184,22 +199,29 @@ def parse(
     if problem:
       found = f'{answer!r:.40}: {problem}'
       raise _error(where, 'a regular expression', found)
-  yield Question(
+  return Question(
     question,
     tuple(answers),
     regex,
-    record_fields.text_id(where, record_fields.find(fields, _IDS)),
+    record_fields.text_id(
+      where, record_fields.find(fields, record_fields.QUESTION_ID)
+    ),
     record_fields.text_id(where, fields.get(_GOLD)),
     title if isinstance(title := fields.get(_TITLE), str) else '',
-    impossible,
+    impossible or lacks,
   )
 
 
-def _flag(where: str, fields: Mapping[str, Any], name: str) -> bool:
-  value = fields.get(name) or False
-  if not isinstance(value, bool):
+def _flag(
+  where: str, fields: Mapping[str, Any], name: str, default: bool = False
+) -> bool:
+  """Returns a flag, which CSV and pandas write as a word."""
+  value = fields.get(name)
+  if isinstance(value, str):
+    value = _FLAGS.get(value.strip().lower(), value)
+  if value is not None and not isinstance(value, bool):
     raise _error(where, f"true or false as '{name}'", repr(value)[:40])
-  return value
+  return default if value is None else value
 
 
 def _error(where: str, must: str, found: str) -> errors.UserError:
@@ -208,19 +230,17 @@ def _error(where: str, must: str, found: str) -> errors.UserError:
   )
 
 
-def listed_answers(where: str, literal: str) -> list[str]:
-  """Parses a list of answers that Python or JSON wrote, as in DPR's files."""
+def listed_answers(where: str, literal: str, kinds: Any = list) -> Any:
+  """Parses a list of answers that Python or JSON wrote, as in DPR's files.
+
+  `kinds` may allow tuples, sets, NumPy's arrays and objects.
+  """
   try:
-    if len(literal) > _MAX_LITERAL:
-      raise ValueError('it is too long')
-    value = ast.literal_eval(literal.strip())
-    if not isinstance(value, list):
+    value = _parsed(literal.strip())
+    if not isinstance(value, kinds):
       raise ValueError('it is no list')
-    ''.join(value).encode()  # Fails on other types and lone surrogates.
-    tokens = tokenize.generate_tokens(io.StringIO(literal.strip()).readline)
-    if sum(token.type == tokenize.STRING for token in tokens) != len(value):
-      # NumPy prints lists so.
-      raise ValueError('a comma is missing between two strings')
+    # Fails on other types and lone surrogates.
+    json.dumps(value, ensure_ascii=False).encode()
     return value
   except _WRONG_LISTS as error:
     problem = str(error).partition('\n')[0][:60]
@@ -230,30 +250,67 @@ def listed_answers(where: str, literal: str) -> list[str]:
     ) from error
 
 
+def _parsed(literal: str) -> Any:
+  """Returns a value; raises one of _WRONG_LISTS."""
+  if len(literal) > _MAX_LITERAL:
+    raise ValueError('it is too long')
+  try:
+    return json.loads(literal)
+  except json.JSONDecodeError:  # Python's.
+    tree = ast.parse(literal, mode='eval')
+  values = [getattr(node, 'value', None) for node in ast.walk(tree)]
+  tokens = tokenize.generate_tokens(io.StringIO(literal).readline)
+  num_strings = sum(token.type == tokenize.STRING for token in tokens)
+  if num_strings != sum(isinstance(value, str) for value in values):
+    # NumPy prints lists so.
+    raise ValueError('a comma is missing between two strings')
+  return ast.literal_eval(_Plain().visit(tree))
+
+
+class _Plain(ast.NodeTransformer):
+  """Turns sets and NumPy's arrays into lists, in their order."""
+
+  def visit_Set(self, node: ast.Set) -> ast.AST:  # pylint: disable=invalid-name
+    return self.visit(ast.List(node.elts, ast.Load()))
+
+  def visit_Call(self, node: ast.Call) -> ast.AST:  # pylint: disable=invalid-name
+    name = getattr(node.func, 'attr', getattr(node.func, 'id', ''))
+    if not _WRAPPERS.fullmatch(name):
+      return node  # literal_eval refuses it.
+    return self.visit((node.args or [ast.List([], ast.Load())])[0])
+
+
 def _answers(where: str, fields: Mapping[str, Any]) -> list[str]:
-  """Returns the distinct answers under the first key that has any."""
-  for name in _ANSWERS:
-    found = filter(str.strip, _texts(where, fields.get(name)))
-    answers = list(dict.fromkeys(found))
-    if answers:
-      return answers
+  """Returns the distinct answers under the first key that has any, and aliases.
+
+  MS MARCO's words for no answer are none.
+  """
+  for name in record_fields.ANSWERS:
+    found = [*_texts(where, fields.get(name))]
+    if any(text.strip() and text not in _NO_ANSWER for text in found):
+      for alias in record_fields.ALIASES:
+        found += _texts(where, fields.get(alias))
+      kept = (t for t in found if t.strip() and t not in _NO_ANSWER)
+      return list(dict.fromkeys(kept))
   return []
 
 
 def _texts(where: str, value: Any, depth: int = 0) -> Iterator[str]:
   """Yields the strings in a string, a list or an object of answers."""
-  if value is None:
-    return
+  if isinstance(value, str) and not depth and _COLLECTION.fullmatch(value):
+    value = listed_answers(where, value, (list, tuple, dict, str))
   if isinstance(value, str):
-    is_list = not depth and _LIST.fullmatch(value)
-    yield from listed_answers(where, value) if is_list else [value]
-  elif isinstance(value, (list, dict)) and depth < _MAX_DEPTH:
+    yield value
+  elif isinstance(value, (list, tuple, dict)) and depth < _MAX_DEPTH:
     if isinstance(value, dict):
       fields = record_fields.lower(value)
       value = [fields.get(name) for name in _TEXTS]
     for each in value:
       yield from _texts(where, each, depth + 1)
-  else:
+  elif isinstance(value, (int, float)) and not isinstance(value, bool):
+    if value == value:  # Not NaN, pandas' null.
+      yield f'{value:.15g}' if isinstance(value, float) else str(value)
+  elif value is not None:
     found = f'{value!r:.40} in them'
     raise _error(where, "'answers', a list of strings", found)
 

@@ -23,6 +23,12 @@ JSONL, CSV, PARQUET = FORMATS = 'jsonl', 'csv', 'parquet'
 _DELIMITERS = '\t,;|'
 _CHUNK = 1 << 20  # Characters of JSON read at once.
 _SPACE = re.compile(r'\s*')
+_GLUE = re.compile(r'}\s*(?={)')
+_NUM_SNIFFED = 5  # Lines that must have the same form.
+# An id and a text, but no list.
+_PAIR = re.compile(r'\S+\t(?!"?\[)[^\t]+')
+_PAIR_NAMES = ['id', 'text']
+_ESCAPE = re.compile(r'\\([\\"])')
 _LONGEST_WORD = 16  # Characters of a JSON word, e.g. 'false', or an escape.
 _Records = Iterator[tuple[str, dict[str, Any]]]
 
@@ -30,15 +36,19 @@ csv.field_size_limit(sys.maxsize)  # A field may be a long article.
 
 
 def recognize(path: str, names: Collection[str]) -> tuple[str, str]:
-  """Returns (format or '', first line); a CSV header has one of `names`."""
+  """Returns (format or '', first line); a CSV header has one of `names`.
+
+  MS MARCO's files of ids and texts have none.
+  """
   head = files.head(path)
   if head.startswith(files.TABLES):
     return PARQUET, ''
   files.check_text(path, head)
-  first = next(iter(files.first_lines(head)), '')
-  if first[:1] in ('{', '['):
-    return JSONL, first
-  return CSV if delimiter(first, names) else '', first
+  lines = files.first_lines(head, _NUM_SNIFFED) or ['']
+  if lines[0][:1] in ('{', '['):
+    return JSONL, lines[0]
+  is_csv = delimiter(lines[0], names) or _are_pairs(lines)
+  return CSV if is_csv else '', lines[0]
 
 
 def read(
@@ -60,7 +70,7 @@ def read(
   first = files.first_lines(files.head(path), 2)
   is_array = bool(first) and first[0].startswith('[')
   if is_array or (len(first) == 2 and not any(map(_is_object, first))):
-    return counts.parsed(_values(path, is_array), _object)
+    return counts.parsed(_values(path, is_array), as_object)
   return read_json_lines(path, counts)
 
 
@@ -69,13 +79,29 @@ def read_json_lines(
 ) -> _Records:
   """Yields ('file:line', object) of each line; `counts` may skip bad ones."""
   lines = (
-    (f'{path}:{number}', line.rstrip())
+    (f'{path}:{number}', part)
     for number, line in files.read_lines(path, counts)
-    if line.strip()
+    for part in _unglued(line.strip())
+    if part
   )
   return counts.parsed(
     lines, lambda where, line: json_text.parse_object(line, where)
   )
+
+
+def _unglued(line: str) -> list[str]:
+  """Returns the objects of a line; `cat` glues the lines of two files."""
+  starts = [0]
+  try:
+    while _GLUE.search(line, starts[-1]):
+      end = json_text.take(line, starts[-1])[1]
+      glue = _GLUE.match(line, end - 1)
+      if not glue:
+        break
+      starts.append(glue.end())
+  except ValueError:  # The parser of the line says more.
+    pass
+  return [line[a:b] for a, b in itertools.pairwise([*starts, len(line)])]
 
 
 def read_texts(paths: Iterable[str]) -> Iterator[str]:
@@ -96,25 +122,39 @@ def delimiter(header: str, names: Collection[str]) -> str:
   return ''
 
 
+def _are_pairs(lines: list[str]) -> bool:
+  """Returns whether lines are ids and texts, without a header."""
+  is_header = not lines[0][:1].isdigit() and ' ' not in lines[0]
+  return not is_header and all(map(_PAIR.fullmatch, lines))
+
+
 def _read_csv(
   path: str, names: Collection[str], counts: counts_lib.Counts
 ) -> _Records:
-  """Yields ('file:line', record); the header must have a column in `names`."""
-  line = next((line for _, line in files.read_lines(path) if line.strip()), '')
-  mark = delimiter(line, names)
-  if not mark:
+  """Yields ('file:line', record) of rows below a header, or of pairs."""
+  first = files.first_lines(files.head(path), _NUM_SNIFFED) or ['']
+  mark, header = delimiter(first[0], names), _PAIR_NAMES
+  if mark:
+    table = rows(path, mark, counts)
+    header = [name.strip() for name in next(table)[1]]
+    record_fields.check_names(path, header, names)
+  elif _are_pairs(first):  # Quotes have no meaning.
+    table = (
+      (f'{path}:{number}', line.rstrip('\r\n').split('\t'))
+      for number, line in files.read_lines(path, counts)
+      if line.strip()
+    )
+  else:
     raise errors.UserError(
       f'{path} must begin with the names of its columns. Found '
-      f'{line.strip()[:60]!r}. Add a header, or name its columns by --id_key, '
+      f'{first[0][:60]!r}. Add a header, or name its columns by --id_key, '
       '--title_key and --text_key.'
     )
-  table = rows(path, mark, counts)
-  header = [name.strip() for name in next(table)[1]]
 
   def record(where: str, row: list[str]) -> dict[str, Any]:
     if len(row) != len(header):
       raise errors.UserError(
-        f'{where} must have {len(header)} columns, as the header. Found '
+        f'{where} must have {len(header)} columns, as the first line. Found '
         f'{len(row)}. Correct it.'
       )
     return dict(zip(header, row, strict=True))
@@ -134,7 +174,11 @@ def rows(
         problems.append(problem)
       yield line
 
-  given = _with_quotes_as_text(lines()) if mark == '\t' else lines()
+  if mark == '\t':
+    given = _with_quotes_as_text(lines())
+  else:
+    is_escaped = _is_escaped(path, mark)
+    given = map(_doubled, lines()) if is_escaped else lines()
   reader = csv.reader(given, delimiter=mark, strict=True)
   row: list[str] | None = []
   while row is not None:
@@ -153,6 +197,31 @@ def rows(
       problems.clear()
     elif row:
       yield where, row
+
+
+def _is_escaped(path: str, mark: str) -> bool:
+  r"""Returns whether \" is a quote in a field, as Spark writes it, for ""."""
+
+  def are_rows(lines: Iterable[str]) -> bool:
+    table = csv.reader(lines, delimiter=mark, strict=True)
+    try:
+      return len({len(row) for row in table if row}) == 1
+    except csv.Error:
+      return False
+
+  lines = [
+    (line for _, line, _ in files.read_all_lines(path)) for _ in range(3)
+  ]
+  return (
+    any('\\"' in line for line in lines[0])
+    and not are_rows(lines[1])
+    and are_rows(map(_doubled, lines[2]))
+  )
+
+
+def _doubled(line: str) -> str:
+  r"""Returns a line with "" for \" and \ for \\."""
+  return _ESCAPE.sub(lambda m: '""' if m[1] == '"' else m[1], line)
 
 
 def _with_quotes_as_text(lines: Iterator[str]) -> Iterator[str]:
@@ -179,6 +248,8 @@ def _quoted(field: str) -> str:
   inner = field[1:-1].replace('""', '') if is_quoted else field
   if '"' not in inner:
     return field
+  if is_quoted and '"' not in inner.replace('\\"', ''):
+    return _doubled(field)
   return '"' + field.replace('"', '""') + '"'
 
 
@@ -189,7 +260,8 @@ def _is_object(line: str) -> bool:
     return False
 
 
-def _object(where: str, value: Any) -> dict[str, Any]:
+def as_object(where: str, value: Any) -> dict[str, Any]:
+  """Returns an object; UserError for another value."""
   if not isinstance(value, dict):
     raise errors.UserError(
       f'{where} must be a JSON object. Found {type(value).__name__}. Correct '

@@ -15,11 +15,13 @@ from realm_tf.corpus import beir
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
 from realm_tf.corpus import files
+from realm_tf.corpus import markup
 from realm_tf.corpus import mediawiki
 from realm_tf.corpus import record_fields
 from realm_tf.corpus import records
 from realm_tf.corpus import wikiextractor
 from realm_tf.corpus import wikitext
+from realm_tf.text import paragraphs
 
 _WIKIEXTRACTOR, _MEDIAWIKI, _TEXT = _OWN = 'wikiextractor', 'mediawiki', 'text'
 FORMATS = ('auto', *records.FORMATS, *_OWN)
@@ -30,8 +32,9 @@ _BEGINNINGS = {
   '<?xml': _MEDIAWIKI,
 }
 _ANY_KEYS = article_records.Keys()
-# WikiExtractor --json writes these.
+# WikiExtractor --json writes these; KILT has its marks, too.
 _WIKIEXTRACTOR_KEYS = {'id', 'url', 'title', 'text'}
+_KILT_KEY = 'wikipedia_title'
 _BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
 # File endings to remove from a title.
@@ -193,10 +196,15 @@ def _read_item(
 ) -> Iterator[_Placed]:
   """Yields (place, article) of a file or dataset in the format `name`."""
 
-  def parse(where: str, record: dict[str, Any]) -> Article:
+  def parse(where: str, record: Any) -> Article:
+    record = records.as_object(where, record)
     article = article_records.parse(where, record, keys)
-    is_wiki = record.keys() >= _WIKIEXTRACTOR_KEYS
-    return wikiextractor.clean(article) if is_wiki else article
+    if record.keys() >= _WIKIEXTRACTOR_KEYS or _KILT_KEY in record:
+      return wikiextractor.clean(article)
+    title, text = map(markup.plain_text, article[:2])
+    if markup.has_marks(text):
+      counts.keep(counts_lib.MARKED)
+    return article._replace(title=title, text=paragraphs.unwrapped(text))
 
   try:
     if item.startswith(datasets.PREFIXES):
@@ -208,7 +216,15 @@ def _read_item(
           yield f'{item} ({article.title!r:.60})', article
         return
       found = records.read(item, name, keys.names, counts)
-    yield from counts.parsed(found, parse)
+    texts = {*keys.of('text')}.difference(record_fields.ARTICLE_GROUPS)
+    whole = (
+      part
+      for place, record in found
+      for part in record_fields.expand(
+        place, record, texts, record_fields.ARTICLE_GROUPS
+      )
+    )
+    yield from counts.parsed(whole, parse)
   except errors.UserError as error:  # Skips the rest of the file.
     counts.error(error)
 
@@ -231,8 +247,11 @@ def _read_text(path: str, counts: counts_lib.Counts) -> Iterator[Article]:
   """Yields a whole file as one article, with its name as the title."""
   del counts  # No part of a file can be skipped.
   text = ''.join(line for _, line in files.read_lines(path)).strip()
-  name = _ENDINGS.sub('', os.path.basename(path))
-  yield Article(name.replace('_', ' '), text, '')
+  text = paragraphs.unwrapped(text)
+  # A name may be no UTF-8, and have a line's end.
+  name = os.fsencode(os.path.basename(path)).decode('utf-8', 'replace')
+  name = ' '.join(_ENDINGS.sub('', name).replace('_', ' ').split())
+  yield Article(name, text, '')
 
 
 _READERS: dict[str, Callable[[str, counts_lib.Counts], Iterator[Article]]] = {

@@ -33,18 +33,18 @@ HIDDEN_TAGS = frozenset(
   timeline""".split()
 )
 FORMULAS = frozenset('ce chem hiero math score source syntaxhighlight'.split())
-_LINE_TAGS = frozenset(
+LINE_TAGS = frozenset(
   """blockquote br caption center dd div dl dt gallery h1 h2 h3 h4 h5 h6 hr li
   ol p poem pre table tbody td th thead tr ul""".split()
 )
-_WORD_TAGS = frozenset(
+WORD_TAGS = frozenset(
   """a abbr b bdi bdo big blink cite code col colgroup data del dfn em font i
   img indicator ins kbd link mark meta nobr nowiki onlyinclude q rb rp rt ruby s
   samp small span strike strong style sub sup tfoot time translate tt tvar u var
   wbr""".split()
 )
-_KNOWN_TAGS = HIDDEN_TAGS | FORMULAS | _LINE_TAGS | _WORD_TAGS
-_TAG = re.compile(r'<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>')
+_KNOWN_TAGS = HIDDEN_TAGS | FORMULAS | LINE_TAGS | WORD_TAGS
+TAG = re.compile(r'<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>')
 _REFERENCE = re.compile(r'&(?:#?\w{1,16});')
 
 _FILE_OR_CATEGORY = re.compile(
@@ -121,7 +121,7 @@ def without_marks(text: str) -> str:
 
   The time is linear, unlike the parser's.
   """
-  text = _TAG.sub(_of_lone_tag, raise_exponents(unescape(text)))
+  text = TAG.sub(_of_lone_tag, raise_exponents(unescape(text)))
   for pattern, value in _BEFORE_LINES:
     text = pattern.sub(value, text)
   text = holes.cut('\n'.join(filter(None, map(_line, text.split('\n')))))
@@ -154,7 +154,7 @@ def _of_lone_tag(match: re.Match) -> str:
   )
   if not is_tag:
     return match.group()
-  return '\n' if name.lower() in _LINE_TAGS else ''
+  return '\n' if name.lower() in LINE_TAGS else ''
 
 
 def _pieces(code: mwparserfromhell.wikicode.Wikicode) -> Iterator[str]:
@@ -203,7 +203,7 @@ def _of_tag(node: nodes.Tag, follows_word: bool) -> str:
   name = str(node.tag).strip().lower()
   if node.wiki_markup and node.self_closing:
     return str(node.wiki_markup)  # Of a list.
-  mark = '\n' if name in _LINE_TAGS and not node.wiki_markup else ''
+  mark = '\n' if name in LINE_TAGS and not node.wiki_markup else ''
   if name in HIDDEN_TAGS or node.contents is None:
     return mark
   text = ''.join(_pieces(node.contents))

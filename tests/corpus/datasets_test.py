@@ -227,8 +227,8 @@ class DatasetsTest(parameterized.TestCase):
       list(sources.read_tagged(['hf_disk:/data']))
 
   @parameterized.parameters(
-    (_articles, 'squad', "must have one of 'text'"),
-    (questions.read_questions, 'wiki40b/en', "must have 'question'"),
+    (_articles, 'natural_questions_open', "must have one of 'text'"),
+    (questions.read_questions, 'wiki40b/en', "must have 'answers'"),
     (datasets.read_tagged_sentences, 'wiki40b/en', 'must have tagged sent'),
     (questions.read_questions, 'no_such_dataset', 'must be a dataset'),
   )

@@ -86,7 +86,7 @@ class ParseTest(parameterized.TestCase):
   @parameterized.parameters(
     ({'answers': ['A']}, "f:1 must have 'question'"),
     ({'question': 'W?', 'Gold': 'A'}, "'answers'.*Found 'question'"),
-    ({**_WHO, 'answers': [7]}, 'Found 7 in them'),
+    ({**_WHO, 'answers': [True]}, 'Found True in them'),
     ({**_WHO, 'id': 7.0, 'answers': ['A']}, 'as id. Found 7.0'),
     ({**_WHO, 'gold_id': True, 'answers': ['A']}, 'as id. Found Tr'),
     ({**_WHO, 'answers': [[[['A']]]]}, 'in them'),
@@ -122,7 +122,7 @@ class ListedAnswersTest(parameterized.TestCase):
     'Lima',
     "['Lima'",
     "['Lima' 'Peru']",
-    '[1]',
+    '(1, 2)',
     '["\\ud83d"]',
     '__import__("os").getcwd()',
     '[' * 100_000,
