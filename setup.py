@@ -21,6 +21,13 @@ _COMMANDS = [
   for path in sorted(_ROOT.glob(f'{folder}/*.py'))
   if "__name__ == '__main__'" in path.read_text()
 ]
+_FILES = [
+  'lxml_html_clean>=0.4,<1',  # trafilatura's jusText imports it.
+  'markdown-it-py>=4,<5',
+  'pypdf[crypto]>=7,<8',
+  'python-docx>=1.2,<2',
+  'trafilatura>=2.3,<3',
+]
 
 setuptools.setup(
   name='realm_tf',
@@ -87,9 +94,11 @@ setuptools.setup(
   extras_require={
     'beam': ['apache-beam>=2.77,<3'],
     'dask': ['apache-beam>=2.77,<3', 'dask[distributed]>=2026.1'],
+    'files': _FILES,
     'milvus': ['pymilvus[milvus-lite]>=3,<4'],
     'openvino': ['openvino>=2026.4,<2027'],
     'test': [
+      *_FILES,
       'apache-beam>=2.77,<3',
       'dask[distributed]>=2026.1',
       'hypothesis>=6,<7',

@@ -45,7 +45,7 @@ def main(_):
     ),
     ids={question.gold_id for question in questions},
   )
-  result = survey._asdict()
+  result = {**survey._asdict(), 'left_out': counts.summary().strip()}
   sides = surveying.split(questions, names)
   for name, side in zip(('train', 'held_out'), sides, strict=True):
     path = os.path.join(output_dir, f'{name}_questions.jsonl')

@@ -11,8 +11,8 @@ AMX (docs/results/real_text.md).
 
 ARTICLES is an --input of bin.make_blocks, with its --format, --text_key,
 --title_key, --id_key and --on_error: a file, folder or glob of 20 articles or
-100,000. --encoder is a model directory or hf:DIR, a Hugging Face BERT's folder
-or its name on the hub.
+100,000, PDF, DOCX, HTML and Markdown included. --encoder is a model directory
+or hf:DIR, a Hugging Face BERT's folder or its name on the hub.
 A tenth of the --questions, and of the articles, measures and never trains;
 --test_questions only measure. A second run goes on where the first one ended.
 docs/own_text.md has the output, sizes and times.

@@ -148,6 +148,7 @@ def beginning(
     f'{survey["num_articles"]:,} articles, about {survey["num_words"]:,} '
     f'words; {survey["num_sentences"]:,} sentences have a name, a date or '
     f'a term, {survey["num_recurring"]:,} one that recurs.',
+    survey['left_out'],
     f'About {plan.num_blocks:,} blocks of at most '
     f'{plan.config.lengths.block_tokens} wordpieces.',
     f'Encoder: {encoder}.' if encoder else _GET_ENCODER * (not reader),
