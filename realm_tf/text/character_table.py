@@ -248,6 +248,7 @@ class CharacterTable:
     _hide_long_words(codes, self.unknown)
     return Spelled(codes, origins, odd[actions == self.mark])
 
+  @functools.cached_property
   def pages(self) -> tuple[np.ndarray, np.ndarray]:
     """Returns `actions` in a tenth of the space, for graphs.
 

@@ -129,12 +129,15 @@ def _ids(tokenizer, texts):
 def _spell(table: character_table.CharacterTable, texts: tf.Tensor) -> _Spelled:
   """Spells `texts`, string [n], as `CharacterTable.spell` does."""
   given, places = tf.strings.unicode_decode_with_offsets(texts, 'UTF-8')
-  pages, rows = table.pages()
+  pages, rows = table.pages
   page = tf.cast(tf.gather(pages, given.values // rows.shape[1]), tf.int32)
   actions = tf.gather_nd(
     rows, tf.stack([page, given.values % rows.shape[1]], axis=1)
   )
-  becomes = tf.RaggedTensor.from_row_lengths(table.outputs, table.sizes)
+  # Checks would take longer than the rest, in each call.
+  becomes = tf.RaggedTensor.from_row_lengths(
+    table.outputs, table.sizes, validate=False
+  )
   becomes = tf.gather(becomes, actions)  # [c, (characters)]
   origins = becomes.value_rowids()
   text = tf.gather(given.value_rowids(), origins)
@@ -145,7 +148,9 @@ def _spell(table: character_table.CharacterTable, texts: tf.Tensor) -> _Spelled:
   sizes = tf.math.bincount(word, weights=tf.cast(~ends, tf.int32))
   long = tf.gather(sizes > character_table.MAX_WORD, word)
   codes = tf.where(long & ~ends, table.unknown, codes)
-  spelled = tf.RaggedTensor.from_value_rowids(codes, text, given.nrows())
+  spelled = tf.RaggedTensor.from_value_rowids(
+    codes, text, given.nrows(), validate=False
+  )
   return _Spelled(
     tf.strings.unicode_encode(spelled, 'UTF-8'),
     codes,

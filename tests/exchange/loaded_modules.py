@@ -22,9 +22,9 @@ def _released(packed):
   return {_RELEASED.get(name, name): ids for name, ids in packed.items()}
 
 
-def _trained(path, inputs):
+def _trained(module, inputs):
   """Returns embeddings before and after one step, and counts of weights."""
-  layer = hub.KerasLayer(path, trainable=True)
+  layer = hub.KerasLayer(module, trainable=True)
   before = layer(inputs)
   with tf.GradientTape() as tape:
     loss = tf.reduce_mean(tf.square(layer(inputs, training=True)))
@@ -64,8 +64,8 @@ def _call(request):
   yield 'knowledge_packed', knowledge({**packed, 'mlm_positions': masked})
   yield 'tokens', knowledge.signatures['tokens'](**released)
   yield 'mlm', knowledge.signatures['mlm'](**released, mlm_positions=masked)
-  yield 'trained', _trained(request['query'], texts)
-  yield 'block_trained', _trained(request['block'], blocks)
+  yield 'trained', _trained(query, texts)
+  yield 'block_trained', _trained(block, blocks)
   with open(query.vocab_file.asset_path.numpy()) as file:
     yield 'vocabulary', file.read().split()
   yield 'do_lower_case', query.do_lower_case.numpy().item()
