@@ -27,6 +27,7 @@ _LONG = (
   'exchange/hub_export_test.py',
   'exchange/saved_model_test.py',
   'bin/user_mistakes_test.py',
+  'launch/runs_test.py',
   'serving/page_test.py',
   'training/finetuning_run_test.py',
   'training/inverse_cloze_trainer_test.py',

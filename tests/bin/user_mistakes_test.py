@@ -1,14 +1,20 @@
 """Tests that a user's mistake ends a binary with code 2 and one line.
 
 light_start_test.py has the mistakes that need no TensorFlow: missing files,
-unknown flags, wrong keys of --set.
+unknown flags, wrong keys of --set. A few calls that write files share the
+process.
 """
 
+import json
 import os
+import pathlib
+import tempfile
 
 from absl.testing import absltest
 
 from tests import forked_binaries
+from tests import tiny
+from tests.bin import good_calls
 from tests.bin import mistake_files
 
 
@@ -119,21 +125,82 @@ def _as_flags(values):
 
 
 class UserMistakesTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    directory = cls.enter_context(tempfile.TemporaryDirectory())
+    files = mistake_files.Files(directory)
+    cls.cases = list(_cases(files))
+    mistakes = [
+      (name, _as_flags({**files.good_flags(name), **wrong}))
+      for name, wrong, _ in cls.cases
+    ]
+    cls.folder = pathlib.Path(directory, 'calls')
+    cls.folder.mkdir()
+    calls = good_calls.calls(cls.folder, files.vocabulary)
+    results = forked_binaries.run_all([*calls.values(), *mistakes])
+    cls.results = dict(zip(calls, results))
+    cls.of_mistakes = results[len(calls) :]
+
   def test_code_2_and_one_line_that_names_the_mistake(self):
-    files = mistake_files.Files(self.create_tempdir().full_path)
-    cases = list(_cases(files))
-    results = forked_binaries.run_all(
-      [
-        (name, _as_flags({**files.good_flags(name), **wrong}))
-        for name, wrong, _ in cases
-      ]
-    )
-    for (name, wrong, said), result in zip(cases, results, strict=True):
+    for (name, wrong, said), result in zip(
+      self.cases, self.of_mistakes, strict=True
+    ):
       with self.subTest(f'{name} {wrong}'):
         self.assertEqual(result.code, 2, result)
         self.assertRegex(result.stderr, r'\AERROR: [^\n]+\n\Z')
         self.assertIn(said, result.stderr)
         self.assertNotIn('Traceback', result.stdout)
+
+  def test_imports_and_exports(self):
+    imported, exported = self.results['import'], self.results['export']
+    self.assertEqual(imported.code, 0, imported)
+    self.assertIn('left over: 0', imported.stdout)
+    index = f'{self.folder}/imported/index/000000000'
+    self.assertIn(f'Wrote {index}.', imported.stdout)
+    self.assertEqual(exported.code, 0, exported)
+    self.assertIn('shared_embedder/projection/kernel', exported.stdout)
+    files = 'config.json model.safetensors special_tokens_map.json'
+    files += ' tokenizer.json tokenizer_config.json vocab.txt'
+    found = os.listdir(self.folder / 'exported')
+    self.assertCountEqual(found, files.split())
+
+  def test_a_plan_of_too_large_a_program_is_one_line_and_a_users_mistake(self):
+    result = self.results['plan']
+    self.assertEqual(result.code, 2, result.stderr)
+    line = (
+      'retrieval must fit in the memory of a core of v5e:2x2. Found 34.9 '
+      'GB, mostly temporaries, 18.0 GB above its 16.9. Try: '
+      'index.storage_dtype=bfloat16; index.searcher=scann; a slice with more '
+      'cores.'
+    )
+    self.assertIn(line, result.stdout.splitlines())
+    (row,) = json.loads((self.folder / 'plan.json').read_text())
+    self.assertEqual(row['problem'], line)
+
+  def test_unpacking_writes_a_new_directory(self):
+    for name in ('texts', 'changed'):
+      result = self.results[name]
+      self.assertEqual(result.code, 0, result.stderr)
+    before, after = (
+      tiny.read_rows(self.folder / 'new' / name / 'articles.jsonl')
+      for name in ('texts', 'changed')
+    )
+    differ = [a != b for a, b in zip(before, after, strict=True)]
+    self.assertEqual(sum(differ), 1)
+    fact = json.loads((self.folder / 'new/changed/changed.json').read_text())
+    self.assertEqual(fact['old_answer'], 'Armenian')
+    self.assertEqual(fact['new_answer'], 'French')
+
+  def test_writes_a_corpus_or_reports_a_broken_line(self):
+    good, bad = self.results['blocks'], self.results['broken']
+    self.assertEqual((good.code, good.stderr), (0, ''))
+    self.assertEqual(bad.code, 2)
+    broken = self.folder / 'broken.jsonl'
+    self.assertRegex(bad.stderr, rf'^ERROR: {broken}:1 must be .*\n$')
+    # The old corpus is unchanged.
+    manifest = json.loads((self.folder / 'corpus/manifest.json').read_text())
+    self.assertEqual(manifest['num_blocks'], 1)
 
 
 if __name__ == '__main__':

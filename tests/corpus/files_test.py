@@ -19,16 +19,6 @@ from tests import input_case
 
 
 class ReadLinesTest(absltest.TestCase):
-  def test_may_skip_lines_that_are_not_utf8(self):
-    path = self.create_tempfile('a', b'one\n\xff\nthree').full_path
-    counts = counts_lib.Counts(skip_errors=True)
-    self.assertEqual(
-      list(files.read_lines(path, counts)), [(1, 'one\n'), (3, 'three')]
-    )
-    self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
-    with self.assertRaisesRegex(errors.UserError, f'{path}.* line 2 '):
-      list(files.read_lines(path))
-
   def test_typed_lines_lose_mark_and_spaces(self):
     stream = io.BytesIO(b'\xef\xbb\xbfWho?\r\n\n  Where? \xe2\x82\xac\n\xe9\n')
     lines = files.typed_lines(stream)
@@ -93,8 +83,7 @@ class NameTest(input_case.InputCase):
   )
   def test_names_files_that_are_no_text(self, head, kind):
     self.assertIn(kind, files.kind_of(head))
-    is_read = kind in ('a PDF', 'HTML')
-    for name in ('text', 'jsonl', *['auto'] * (not is_read)):
+    for name in ('auto', 'text', 'jsonl'):
       self.assert_refused(self.file(head), kind, format=name)
 
   @parameterized.parameters(

@@ -239,17 +239,6 @@ class LinkGraphTest(absltest.TestCase):
     self.assertEmpty(values)
     self.assertEmpty(lengths)
 
-  def test_saved_is_opened_and_a_corpus_without_links_is_refused(self):
-    directory = self.create_tempdir().full_path
-    _graph().save(directory)
-    graph = link_graph.LinkGraph.open(
-      directory, {'links': {'kind': 'titles'}}, 4
-    )
-    self.assertEqual(graph.targets.tolist(), [1, 3, 0, 1])
-    self.assertEqual(graph.offsets.tolist(), [0, 2, 3, 3, 4])
-    with self.assertRaisesRegex(errors.UserError, '--links=markup'):
-      link_graph.LinkGraph.open(directory, {}, 4)
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -65,15 +65,6 @@ class SamplerTest(parameterized.TestCase):
     self.assertLess(np.sum(first == np.arange(100)), 8)
     self.assertLess(np.sum(first == second), 8)
 
-  def test_resumes_at_any_step(self):
-    steady = sampling.Sampler(10, 4, seed=3)
-    batches = [steady.rows(step).tolist() for step in range(9)]
-    # New objects, as after a restart; position 7 * 4 is in epoch 2.
-    for step in (7, 2, 8):
-      resumed = sampling.Sampler(10, 4, seed=3)
-      self.assertEqual(resumed.rows(step).tolist(), batches[step])
-      self.assertEqual(resumed.rows(0).tolist(), batches[0])
-
   def test_no_rows_is_an_error(self):
     with self.assertRaisesRegex(ValueError, 'Found 0'):
       sampling.Sampler(0, 4, seed=3)
@@ -187,15 +178,6 @@ def _together(parts):
 
 
 class ShareTest(parameterized.TestCase):
-  def test_the_rows_of_each_process(self):
-    rows = [sampling.Share(i, 3).rows(6) for i in range(3)]
-    self.assertEqual(rows, [slice(0, 2), slice(2, 4), slice(4, 6)])
-    batch = {'a': np.arange(6), 'b': np.arange(12).reshape([6, 2])}
-    taken = sampling.Share(2, 3).take(batch)
-    self.assertEqual(taken['a'].tolist(), [4, 5])
-    self.assertEqual(taken['b'].tolist(), [[8, 9], [10, 11]])
-    self.assertEqual(sampling.WHOLE.take(batch)['a'].tolist(), [*range(6)])
-
   def test_trims_unless_shapes_are_fixed(self):
     ids = np.array([[1, 2, 3, 0, 0, 0], [1, 0, 0, 0, 0, 0]])
     self.assertEqual(sampling.WHOLE.trim(ids, 2).shape, (2, 4))

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import tempfile
 
 from absl.testing import absltest
 
@@ -14,11 +15,13 @@ def _rows(path):
   return [json.loads(line) for line in path.read_text('utf-8').splitlines()]
 
 
-class UnpackTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.directory = pathlib.Path(self.create_tempdir().full_path, 'demo')
-    self.names = texts.unpack(str(self.directory))
+class TextsTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    directory = cls.enter_context(tempfile.TemporaryDirectory())
+    cls.directory = pathlib.Path(directory, 'demo')
+    cls.names = texts.unpack(str(cls.directory))
 
   def test_each_file_has_the_lines_that_its_page_says(self):
     page = (source_tree.ROOT / 'realm_tf/demo/README.md').read_text('utf-8')
@@ -51,8 +54,6 @@ class UnpackTest(absltest.TestCase):
     self.assertNoCommonElements(asked['train'], asked['dev'] | asked['test'])
     self.assertNoCommonElements(asked['dev'], asked['test'])
 
-
-class ChangeFactTest(absltest.TestCase):
   def test_one_article_states_the_new_answer_twice(self):
     # Algiers is Algeria's largest city, too; Mongolia's neighbours are a list.
     names = 'none', 'country/DZ/capital', 'country/MN/neighbours'
@@ -60,13 +61,8 @@ class ChangeFactTest(absltest.TestCase):
     changed = texts.change_fact([*names, 'country/AM/languages'])
     self.assertEqual(changed.old_answer, 'Armenian')
     self.assertEqual(changed.question['answers'], ['French'])
-    directory = self.create_tempdir().full_path
-    texts.unpack(directory)
-    for old, new in zip(
-      _rows(pathlib.Path(directory, 'articles.jsonl')),
-      changed.articles,
-      strict=True,
-    ):
+    articles = _rows(self.directory / 'articles.jsonl')
+    for old, new in zip(articles, changed.articles, strict=True):
       if new['id'] == 'country/AM':
         self.assertEqual(new['text'].count('French'), 2)
         new['text'] = new['text'].replace('French', 'Armenian')

@@ -13,10 +13,11 @@ from realm_tf.exchange import hugging_face
 from realm_tf.exchange import import_cache
 from realm_tf.exchange import model_writing
 from realm_tf.model import weights
+from realm_tf.qa import loading
 from realm_tf.run import layout
 from tests import tiny
 from tests.exchange import numpy_bert
-from tests.serving import models
+from tests.serving import small_models
 
 _CONFIG = {
   'architectures': ['BertForQuestionAnswering'],
@@ -38,7 +39,6 @@ class ImportCacheTest(absltest.TestCase):
     self.source = os.path.join(self.directory, 'source')
     self.cache = os.path.join(self.directory, 'cache')
     os.mkdir(self.source)
-    self.corpus = models.write_corpus(self.directory)
     self._write(seed=0)
     self.enter_context(
       mock.patch.dict(os.environ, {'XDG_CACHE_HOME': self.cache})
@@ -82,19 +82,19 @@ class ImportCacheTest(absltest.TestCase):
     self.assertEqual(import_cache.model_dir(self.source), self.source)
 
   def test_a_model_answers_with_a_reader_of_another_project(self):
-    path = os.path.join(self.directory, 'model')
-    models.write_model(path, self.corpus, models.config())
+    path, corpus = small_models.write_all(self.directory)
     found = realm_tf.load(
-      path, self.corpus, reader_dir=f'hf:{self.source}', num_read=2
+      path, corpus, reader_dir=f'hf:{self.source}', num_read=2
     )
-    expected = realm_tf.load(
-      path, self.corpus, reader_dir=self._model_dir(), num_read=2
+    loaded, questions = loading.load(path, corpus), ['a b ?', 'c']
+    expected, own = (
+      loading.answerer_of(
+        loaded, loading.Choices(num_read=2, reader_dir=reader_dir)
+      ).answer(questions)
+      for reader_dir in (self._model_dir(), None)
     )
-    questions = ['a b ?', 'c']
-    answers = found.answer(questions)
-    self.assertEqual(answers, expected.answer(questions))
-    own = realm_tf.load(path, self.corpus, num_read=2).answer(questions)
-    self.assertNotEqual(answers, own)
+    self.assertEqual(found.answer(questions), expected)
+    self.assertNotEqual(expected, own)
     self.assertTrue(os.path.exists(layout.vocab_file(self._model_dir())))
 
 

@@ -12,6 +12,7 @@ from realm_tf.exchange import saved_model
 from realm_tf.model import realm_model
 from realm_tf.qa import calibration
 from realm_tf.qa import loading
+from tests import tiny
 from tests.exchange import loaded_answers
 from tests.serving import models
 
@@ -50,9 +51,10 @@ class SavedModelTest(parameterized.TestCase):
         fitted = calibration.Calibration(1.5, 0.3, -0.2, -0.1, threshold=0.78)
         calibration.write(fitted, _SETTING, path)
       saved = os.path.join(directory.name, f'{name}_saved', '1')
-      saved_model.export(loading.load(path, corpus), saved)
+      cls.loaded = loading.load(path, corpus)
+      saved_model.export(cls.loaded, saved)
       requests.append({'path': saved, 'batches': _BATCHES})
-      answerer = loading.load_answerer(path, corpus)
+      answerer = loading.answerer_of(cls.loaded)
       cls.expected[name] = answerer.answer(models.QUESTIONS)
     results = models.run_alone(loaded_answers.__file__, requests)
     cls.outputs = dict(zip(_CASES, results, strict=True))
@@ -105,16 +107,9 @@ class SavedModelTest(parameterized.TestCase):
     self.assertTrue(any('😀' in each.text for each in found))
 
   def test_a_model_without_a_reader_is_refused(self):
-    directory = self.create_tempdir().full_path
-    corpus = models.write_corpus(directory)
-    path = models.write_model(
-      os.path.join(directory, 'model'),
-      corpus,
-      models.config(),
-      (realm_model.EMBEDDER,),
-    )
+    loaded = tiny.changed(self.loaded, parts=[realm_model.EMBEDDER])
     with self.assertRaisesRegex(errors.UserError, 'a model that reads'):
-      saved_model.export(loading.load(path, corpus), directory)
+      saved_model.export(loaded, self.create_tempdir().full_path)
 
 
 if __name__ == '__main__':

@@ -102,7 +102,8 @@ class RecipesTest(parameterized.TestCase):
         # A wrong key is reported after the flags are checked.
         cases[binary, frozenset(flags)] = binary, [*given, '--set=no.key=1']
     self.assertGreater(len(cases), 15)
-    for result in forked_binaries.run_all(list(cases.values())):
+    calls = [*cases.values()]
+    for result in forked_binaries.run_all(calls, preloads=False):
       self.assertEqual(result.code, 2)
       self.assertStartsWith(result.stderr, 'ERROR: Unknown config key `no.key`')
 

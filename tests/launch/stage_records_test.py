@@ -1,6 +1,7 @@
 """Tests for launch.stage_records: keys, and stages that go on."""
 
 import dataclasses
+import functools
 import os
 import pathlib
 import re
@@ -25,9 +26,21 @@ _EXCEPT = (
 )
 
 
+@functools.cache
 def _code(name):
   text = (source_tree.ROOT / name).read_text()
   return re.sub(r'^(?:from|import) .*$', '', text, flags=re.MULTILINE)
+
+
+@functools.cache
+def _imports(name):
+  """Returns the files that the file `name` imports."""
+  paths = (
+    f'{module.replace(".", "/")}.py'
+    for _, module in source_tree.imports(name)
+    if not module.startswith('realm_tf.config.')
+  )
+  return [path for path in paths if (source_tree.ROOT / path).exists()]
 
 
 def _imported(name):
@@ -37,12 +50,7 @@ def _imported(name):
     name = left.pop()
     if name not in found:
       found.add(name)
-      paths = [
-        f'{module.replace(".", "/")}.py'
-        for _, module in source_tree.imports(name)
-        if not module.startswith('realm_tf.config.')
-      ]
-      left += [path for path in paths if (source_tree.ROOT / path).exists()]
+      left += _imports(name)
   return found
 
 

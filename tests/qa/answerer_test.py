@@ -111,12 +111,6 @@ class AnswererTest(absltest.TestCase):
     )
     self.assertTrue(careful.answer(['who'])[0].is_refused)
 
-  def test_a_small_corpus_is_read_whole(self):
-    retriever = fakes.FakeRetriever([0, 1, 2], [0.0, 0.0, 0.0])
-    answerer = self._answerer(retriever, num_read=5)
-    self.assertEqual(answerer.num_read, 3)
-    self.assertLen(answerer.answer(['who'])[0].evidence, 2)
-
   def test_json_form_is_the_contract(self):
     retriever = fakes.FakeRetriever([0], [0.0])
     (answer,) = self._answerer(retriever, num_read=1).answer(['Who?'])

@@ -7,29 +7,28 @@ from absl.testing import absltest
 
 import realm_tf
 from realm_tf import errors
-from realm_tf.model import realm_model
+from realm_tf.corpus import sources
 from realm_tf.qa import answer as answer_lib
-from tests.serving import models
+from tests import tiny
+from tests.serving import small_models
+
+_ARTICLES = (
+  sources.Article('a', 'A b. C d.', 'first'),
+  sources.Article('日本', 'B d. 日本 D f. E a.', 'second'),
+)
 
 
 class BundleTest(absltest.TestCase):
-  def _model(self, *parts):
-    directory = self.create_tempdir().full_path
-    corpus = models.write_corpus(directory)
-    path = os.path.join(directory, 'model')
-    return models.write_model(path, corpus, models.config(), parts)
-
   def test_answers_from_the_corpus_next_to_the_model(self):
-    realm = realm_tf.load(
-      self._model(realm_model.EMBEDDER, realm_model.SPAN), num_read=3
-    )
-    answer = realm.ask(models.QUESTIONS[0])
-    self.assertEqual([answer], realm.answer(models.QUESTIONS[:1]))
+    model_dir, _ = small_models.write_all(self.create_tempdir().full_path)
+    realm = realm_tf.load(model_dir, num_read=3)
+    answer = realm.ask('a b ?')
+    self.assertEqual([answer], realm.answer(['a b ?']))
     self.assertLen(answer.evidence, 3)
     self.assertIn(answer.evidence[0].title, answer._repr_html_())
     # One text is one question, and an iterator gives several.
-    self.assertEqual([answer], realm.answer(models.QUESTIONS[0]))
-    self.assertEqual([answer], realm.answer(iter(models.QUESTIONS[:1])))
+    self.assertEqual([answer], realm.answer('a b ?'))
+    self.assertEqual([answer], realm.answer(iter(['a b ?'])))
     with self.assertRaisesRegex(errors.UserError, 'must be texts. Found None'):
       realm.answer([None])
     with self.assertRaisesRegex(errors.UserError, '1 or more. Found -1'):
@@ -38,9 +37,11 @@ class BundleTest(absltest.TestCase):
     self.assertLen(realm.search('a', k=10**6), number)
 
   def test_opens_what_realm_json_names(self):
-    path = self._model(realm_model.EMBEDDER, realm_model.MASKED_LM)
+    run_dir = self.create_tempdir().full_path
+    corpus_dir = tiny.write_corpus(run_dir, _ARTICLES)
+    model_dir = os.path.join(run_dir, 'model')
+    small_models.write(model_dir, corpus_dir, small_models.PRETRAINED)
     names = {'model_dir': 'model', 'corpus_dir': 'corpus', 'sparse_weight': 1e6}
-    run_dir = os.path.dirname(path)
     with open(os.path.join(run_dir, 'realm.json'), 'w') as file:
       json.dump(names, file)
     realm = realm_tf.load(run_dir)

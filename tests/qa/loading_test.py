@@ -1,6 +1,7 @@
 """Tests for realm_tf.qa.loading, with parts of two models."""
 
 import os
+import tempfile
 
 from absl.testing import absltest
 import numpy as np
@@ -13,37 +14,22 @@ from realm_tf.model import realm_model
 from realm_tf.qa import calibration
 from realm_tf.qa import loading
 from realm_tf.qa import outcome
-from realm_tf.run import layout
-from realm_tf.training import job as job_lib
-from realm_tf.training import params_export
 from tests import fakes
-from tests import model_index
 from tests import tiny
+from tests.serving import small_models
 
 _QUESTIONS = ['a b ?', 'e f']
 
 
 class LoadAnswererTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.directory = self.create_tempdir().full_path
-    self.corpus = tiny.write_corpus(self.directory)
-    self.models = [
-      self._make_model(name, seed) for seed, name in enumerate(['one', 'two'])
-    ]
-
-  def _make_model(self, name, seed):
-    """Writes a model directory of random parameters."""
-    path = os.path.join(self.directory, name)
-    inputs = job_lib.open_inputs(tiny.config(), self.corpus)
-    job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
-    tf_keras.utils.set_random_seed(seed)  # `begin` sets a seed too.
-    model = realm_model.RealmModel(
-      inputs.config.model, [realm_model.EMBEDDER, realm_model.SPAN]
-    )
-    params_export.publish(path, 0, model)
-    model_index.build(inputs, model, self.corpus, layout.index_root(path))
-    return path
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    directory = cls.enter_context(tempfile.TemporaryDirectory())
+    one, cls.corpus = small_models.write_all(directory)
+    two = os.path.join(directory, 'two')
+    small_models.write(two, cls.corpus, seed=1)
+    cls.models = one, two
 
   def _load(self, model_dir, **overrides):
     return loading.load_answerer(
@@ -64,19 +50,25 @@ class LoadAnswererTest(absltest.TestCase):
 
   def test_a_calibration_is_of_a_model_and_a_readers_parameters(self):
     one, two = self.models
-    choices = loading.Choices(reader_dir=two)
-    mixed = self._load(one, reader_dir=two)
-    setting = loading.setting_of(choices, mixed.finetuning)
+    loaded = loading.load(one, self.corpus)
+    choices = loading.Choices(reader_dir=two, threshold=0.5)
+    setting = loading.setting_of(choices, loaded.config.finetuning)
     fitted = calibration.Calibration(-1.0, 0.0, 0.0, 0.0, 0.4)
     calibration.write(fitted, setting, one)
+    # All tests share the models.
+    self.addCleanup(os.remove, os.path.join(one, calibration.NAME))
 
     again = self._load(one, reader_dir=two, threshold=0.5)
     self.assertEqual(again.confidence, calibration.Confidence(fitted, 0.5))
-    for path in (one, two):
-      self.assertIsNone(self._load(path).confidence.calibration)
-    other = self._make_model('three', seed=2)
-    mixed = self._load(one, reader_dir=other)
-    self.assertIsNone(mixed.confidence.calibration)
+    for opened, reader in (
+      (loaded, None),
+      (loaded, one),
+      (loading.load(two, self.corpus), None),
+    ):
+      found = loading.confidence_of(
+        opened, loading.Choices(reader_dir=reader), loaded.config.finetuning
+      )
+      self.assertIsNone(found.calibration)
 
   def test_probabilities_of_a_real_reader_are_neither_0_nor_1(self):
     for answer_by in ('span', 'text'):
@@ -144,9 +136,9 @@ class ValidatorTest(absltest.TestCase):
     )
     return [answer.prediction for answer in answerer.answer(_TEXTS)]
 
-  def _validator(self, answers, retriever=None):
+  def _validator(self, answers):
     return loading.Validator(
-      _questions(answers), self.table, tiny.TOKENIZER, self.config, retriever
+      _questions(answers), self.table, tiny.TOKENIZER, self.config
     )
 
   def test_measures_with_the_current_variables(self):
@@ -162,12 +154,13 @@ class ValidatorTest(absltest.TestCase):
     self.assertAlmostEqual(validate(self.model, self.index), 100 * worst)
 
   def test_another_index_finds_other_blocks(self):
-    validate = self._validator(self._predictions())
+    before = self._predictions()
+    validate = self._validator(before)
     self.assertEqual(validate(self.model, self.index), 100)
     self.index = _index(-self.index.embeddings)
-    expected = self._validator(self._predictions())
-    self.assertEqual(expected(self.model, self.index), 100)
-    self.assertLess(validate(self.model, self.index), 100)
+    same = outcome.quality(self._predictions(), _questions(before)).exact.mean()
+    self.assertLess(same, 1)
+    self.assertAlmostEqual(validate(self.model, self.index), 100 * same)
 
 
 if __name__ == '__main__':

@@ -278,17 +278,6 @@ class QualityTest(absltest.TestCase):
     np.testing.assert_allclose(f1, [1, 2 / 3, 0, 1, 0])
 
 
-class RecallTest(absltest.TestCase):
-  def test_counts_questions_with_a_right_block_among_the_first_k(self):
-    found = np.array([[0, 1, 0], [1, 0, 1], [0, 0, 0], [0, 0, 1]], bool)
-    values = dict(outcome.recall('recall', found, [1, 2, 3, 9]))
-    self.assertEqual(
-      {name: each.mean() for name, each in values.items()},
-      {'recall@1': 0.25, 'recall@2': 0.5, 'recall@3': 0.75, 'recall@9': 0.75},
-    )
-    self.assertEqual(outcome.first_rank(found).tolist(), [2, 1, 0, 3])
-
-
 def _model(directory, corpus_dir, **sizes):
   """Writes a model directory; `sizes` are name -> number of weights."""
   vocab_file = layout.vocab_file(corpus_dir)

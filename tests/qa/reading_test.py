@@ -33,14 +33,13 @@ def _ids(lengths):
 
 
 class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.model = realm_model.RealmModel(small.CONFIG.model, [realm_model.SPAN])
-    self.config = dataclasses.replace(
-      small.CONFIG.finetuning, joint_tokens=_JOINT_TOKENS
-    )
-    self.scores = np.arange(12, dtype=np.float32).reshape(4, 3)
-    self.arrays = _ids(_QUESTIONS), _ids(np.full([4, 3], 2)), _ids(_BODIES)
+  scores = np.arange(12, dtype=np.float32).reshape(4, 3)
+  arrays = _ids(_QUESTIONS), _ids(np.full([4, 3], 2)), _ids(_BODIES)
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.model = realm_model.RealmModel(small.CONFIG.model, [realm_model.SPAN])
 
   def _reader(self, dtype='float32', backend='tensorflow', **changes):
     score = reading.fastest_score(self.model, dtype, backend)
@@ -51,7 +50,9 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
       score,
       self.model.config.max_span_width,
       small.SPECIAL_IDS,
-      dataclasses.replace(self.config, **changes),
+      dataclasses.replace(
+        small.CONFIG.finetuning, joint_tokens=_JOINT_TOKENS, **changes
+      ),
     )
 
   def _at_once(self, read_titles):
@@ -128,7 +129,9 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
     score = reading.tensorflow_score(self.model, 'float32')
     reader = self._reader_of(score)
     before = reader(*self.arrays, self.scores).spans
-    self.model.span_reader.score.bias.assign_add([1.0])
+    bias = self.model.span_reader.score.bias
+    bias.assign_add([1.0])
+    self.addCleanup(bias.assign_sub, [1.0])  # All tests share the model.
     after = reader(*self.arrays, self.scores).spans
     is_span = exclusion.exists(before)
     self.assertAllClose(after[is_span], before[is_span] + 1, rtol=1e-5)

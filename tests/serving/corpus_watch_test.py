@@ -37,6 +37,9 @@ class CorpusWatchTest(absltest.TestCase):
     self.service = service_lib.Service(live, log=log)
     self.writer = self.service.writer
     self.edits = self.writer.edits
+    self._watch()
+
+  def _watch(self):
     self.watch = corpus_watch.CorpusWatch(
       self.writer, self.corpus_dir, self.watched_dir
     )
@@ -78,8 +81,7 @@ class CorpusWatchTest(absltest.TestCase):
     self.watch.close()
     self.watch.check()
     self.assertEmpty(self.edits.documents)
-    self._end()
-    self._serve()
+    self._watch()
     self.watch.check()
     self.assertEqual(self._found(), self._in_corpus())
     self._end()

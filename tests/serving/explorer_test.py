@@ -1,6 +1,7 @@
 """Tests for realm_tf.serving.explorer and its routes."""
 
 import dataclasses
+import functools
 import os
 import tempfile
 
@@ -11,6 +12,7 @@ from realm_tf import errors
 from realm_tf.corpus import sources
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import loading
+from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.serving import explorer as explorer_lib
 from realm_tf.serving import served_model
@@ -169,9 +171,10 @@ class ExplorerTest(parameterized.TestCase):
       self.assertEqual((reply.status, list(reply.json)), (status, ['error']))
 
   def test_a_corpus_without_words_says_so(self):
-    directory = self.create_tempdir().full_path
-    model_dir, corpus_dir = small_models.write_all(directory)
-    explorer = served_model.load(model_dir, corpus_dir).explorer
+    table = tiny.open_corpus(self.create_tempdir().full_path)
+    explorer = dataclasses.replace(
+      self.explorer, build_words=functools.partial(bm25.over_table, table)
+    )
     with self.assertRaisesRegex(errors.RequestError, 'words of two letters'):
       explorer.find('oran')
 
