@@ -20,12 +20,14 @@ _ADAPTERS = {
   'Stemmer': ['realm_tf/retrieval/bm25.py'],
   'apache_beam': ['realm_tf/beam/'],
   'bm25s': ['realm_tf/retrieval/bm25.py'],
+  'docx': ['realm_tf/corpus/docx_file.py'],
   'granian': ['realm_tf/serving/http_server.py'],
   'huggingface_hub': ['realm_tf/exchange/hugging_face_hub.py'],
   'ir_measures': ['realm_tf/qa/rankings.py'],
   'jax': ['realm_tf/tpu/compiler_process.py'],
   'jinja2': ['realm_tf/serving/report.py'],
   'libtpu': ['realm_tf/tpu/compiler_process.py'],
+  'markdown_it': ['realm_tf/corpus/markdown_file.py'],
   'matplotlib': ['realm_tf/serving/pictures.py'],
   'mwparserfromhell': ['realm_tf/corpus/wikitext.py'],
   'mwxml': ['realm_tf/corpus/mediawiki.py'],
@@ -39,6 +41,7 @@ _ADAPTERS = {
   'orbit': ['realm_tf/training/'],
   'pyarrow': ['realm_tf/corpus/datasets.py'],
   'pymilvus': ['realm_tf/index/milvus_searcher.py'],
+  'pypdf': ['realm_tf/corpus/pdf_file.py'],
   'regex': ['realm_tf/text/timed_pattern.py', 'realm_tf/text/words.py'],
   'safetensors': ['realm_tf/model/weights.py'],
   'scann': ['realm_tf/index/scann_'],
@@ -52,6 +55,7 @@ _ADAPTERS = {
     'realm_tf/text/vocabulary.py',
     'realm_tf/text/wordpiece.py',
   ],
+  'trafilatura': ['realm_tf/corpus/html_file.py'],
 }
 _INSTEAD_OF = {
   'keras': 'tf_keras: official and orbit are Keras 2, and a Keras 3 model '

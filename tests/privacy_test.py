@@ -47,8 +47,13 @@ class PrivacyTest(absltest.TestCase):
     self.addCleanup(proxy.shutdown)
     url = f'http://127.0.0.1:{proxy.server_port}'
     names = ('http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY')
-    articles, vocabulary = folder / 'a.jsonl', folder / 'vocab.txt'
-    articles.write_text('{"title": "A", "text": "A b. B."}\n')
+    articles, vocabulary = folder / 'articles', folder / 'vocab.txt'
+    articles.mkdir()
+    (articles / 'a.jsonl').write_text('{"title": "A", "text": "A b. B."}\n')
+    (articles / 'b.html').write_text(
+      f'<html><head><base href="{url}"><link rel="stylesheet" href="{url}/a">'
+      f'</head><body><h1>A</h1><p>A b.<img src="{url}/b"></p></body></html>'
+    )
     vocabulary.write_text('\n'.join(tiny.TOKENIZER.vocabulary) + '\n')
     environment = {
       name: value

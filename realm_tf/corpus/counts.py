@@ -29,7 +29,8 @@ class Counts:
     kept: 'articles', 'sentences' -> number.
     left_out: Reason -> number.
     spans: Kind of salient spans -> number.
-    examples: Kind of salient spans -> at most 8, from all parts of the text.
+    examples: Kind of salient spans -> at most 8, from all parts of the text;
+      reason -> the last 8 files that were left out for it.
     on_redirect: Receives the title of each redirect and its goal.
   """
 
@@ -55,16 +56,20 @@ class Counts:
     self.examples[kind] += [t for t in texts if t not in self.examples[kind]]
     del self.examples[kind][:-_MOST_EXAMPLES]
 
-  def drop(self, reason: str, number: int = 1) -> None:
-    """Counts records that are left out on purpose."""
+  def drop(self, reason: str, number: int = 1, file: str = '') -> None:
+    """Counts records, or a file, that are left out on purpose."""
     if number:
       self.left_out[reason] += number
+    if file:
+      self.add_examples(reason, [file])
 
-  def error(self, error: errors.UserError, reason: str = UNREADABLE) -> None:
-    """Counts an unusable record, or raises `error`."""
+  def error(
+    self, error: errors.UserError, reason: str = UNREADABLE, file: str = ''
+  ) -> None:
+    """Counts an unusable record or file, or raises `error`."""
     if not self.skips:
       raise error
-    self.left_out[reason] += 1
+    self.drop(reason, file=file)
     if self.left_out[reason] <= _NUM_LOGGED:
       logging.warning('Skipped: %s', error)
 
@@ -83,11 +88,16 @@ class Counts:
         yield where, made
 
   def summary(self) -> str:
-    """Returns e.g. ' Left out: 3 redirect, 1 list.'; '' for nothing."""
+    """Returns e.g. ' Left out: 3 redirect, 1 picture (a.png).', or ''."""
     notes = (what for what in (UNTITLED, MARKED) if self.kept[what])
     text = ''.join(f' {self.kept[what]} {what}.' for what in notes)
-    numbers = (f'{n} {reason}' for reason, n in sorted(self.left_out.items()))
-    return text + f' Left out: {", ".join(numbers)}.' * bool(self.left_out)
+    parts = []
+    for reason, number in sorted(self.left_out.items()):
+      names = self.examples.get(reason, [])
+      more = ['...'] * (number > len(names))
+      parts.append(f'{number} {reason}')
+      parts[-1] += f' ({", ".join([*names, *more])})' * bool(names)
+    return text + f' Left out: {", ".join(parts)}.' * bool(parts)
 
 
 STRICT = Counts()  # Raises the first error; readers may share it.

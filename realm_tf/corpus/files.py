@@ -1,7 +1,7 @@
 """Finds input files, decompresses them by content, and streams their lines."""
 
 import bz2
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 import contextlib
 import functools
 import glob
@@ -14,29 +14,29 @@ import types
 from typing import Any, BinaryIO, Optional
 import zlib
 
-import tensorflow as tf
-
 from realm_tf import errors
 from realm_tf import input_files
 from realm_tf.corpus import counts as counts_lib
 
 _BYTE_ORDER_MARK = '\ufeff'
 _NUM_HEAD = 1 << 16  # Bytes; a CSV header may be long.
-_Damage = (EOFError, OSError, lzma.LZMAError, zlib.error, tf.errors.OpError)
+_DAMAGE = EOFError, OSError, lzma.LZMAError, zlib.error
 _Line = tuple[int, str, Optional[errors.UserError]]
 _COMPRESSIONS = {b'\x1f\x8b': gzip, b'BZh': bz2, b'\xfd7zXZ\0': lzma}
 # First bytes of files that pyarrow reads.
 TABLES = PARQUET, ARROW_FILE, ARROW_STREAM = b'PAR1', b'ARRO', b'\xff' * 4
+_ZIP = b'PK\x03\x04'
+PDF, DOCX, HTML, PICTURE = 'a PDF', 'a DOCX file', 'an HTML page', 'a picture'
 # First bytes -> kind.
 _KINDS = {
-  b'PK\x03\x04': 'a zip archive (.zip, .docx, .xlsx, .odt or .epub)',
+  _ZIP: 'a zip archive (.zip, .xlsx, .pptx, .odt or .epub)',
   b'PK\x05\x06': 'an empty zip archive',
   b'7z\xbc\xaf\x27\x1c': 'a 7z archive',
   b'Rar!\x1a': 'a RAR archive',
   b'\x28\xb5\x2f\xfd': 'compressed with zstd',
   b'\x04\x22\x4d\x18': 'compressed with lz4',
   b'\x1f\x9d': 'compressed with compress',
-  b'%PDF': 'a PDF',
+  b'%PDF': PDF,
   b'%!PS': 'PostScript',
   b'{\\rtf': 'an RTF document',
   b'\xd0\xcf\x11\xe0': 'an old Word or Excel document',
@@ -53,13 +53,16 @@ _KINDS = {
   b'ORC': 'an ORC file',
   b'\x89HDF': 'an HDF5 file',
   b'\x93NUMPY': 'a NumPy array',
-  b'\x89PNG': 'a picture',
-  b'\xff\xd8\xff': 'a picture',
-  b'GIF8': 'a picture',
+  b'\x89PNG': PICTURE,
+  b'\xff\xd8\xff': PICTURE,
+  b'GIF8': PICTURE,
+  b'II*\0': PICTURE,
+  b'MM\0*': PICTURE,
+  b'\0\0\1\0': PICTURE,
   b'\x7fELF': 'a program',
 }
 _PICKLES = tuple(b'\x80%c' % version for version in range(2, 6))
-_HTML = b'<!doctype html', b'<html'
+_HTML = b'<!doctype html', b'<html', b'<head', b'<body'
 _WILDCARDS = {'**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]'}
 # Files that Spark and Databricks write next to the data.
 _MARK = re.compile(
@@ -72,6 +75,7 @@ _LOCAL = types.SimpleNamespace(
   isdir=os.path.isdir,
   walk=functools.partial(os.walk, followlinks=True),
 )
+_COMMENTS = re.compile(rb'\A\s*(?:<!--.*?(?:-->|\Z)\s*)+', re.DOTALL)
 _TAR_MARK = slice(257, 262)
 _NUM_HTML = 1024  # Bytes to search for the mark of an HTML page.
 
@@ -144,7 +148,7 @@ def _files_below(directory: str) -> Iterator[str]:
 @contextlib.contextmanager
 def reading(path: str) -> Iterator[BinaryIO]:
   """Opens a text file as decompressed bytes."""
-  with _opened(path) as file:
+  with opened(path) as file:
     check_text(path, file.read(_NUM_HEAD))
     file.seek(0)
     yield file
@@ -152,7 +156,7 @@ def reading(path: str) -> Iterator[BinaryIO]:
 
 def head(path: str) -> bytes:
   """Returns the first decompressed bytes of a file of any kind."""
-  with _opened(path) as file:
+  with opened(path) as file:
     return file.read(_NUM_HEAD)
 
 
@@ -206,20 +210,26 @@ def typed_lines(stream: BinaryIO) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _opened(path: str) -> Iterator[BinaryIO]:
+def opened(path: str) -> Iterator[BinaryIO]:
+  """Opens a file of any kind as decompressed bytes."""
   kind = input_files.kind(path)
   if kind:
     raise errors.UserError(
       f'{path} must be a file. Found {kind}. Copy its content to a file.'
     )
-  opener = open if '://' not in path else tf.io.gfile.GFile
+  opener: Callable = open
+  damage: tuple[type[Exception], ...] = _DAMAGE
+  if '://' in path:
+    import tensorflow as tf
+
+    opener, damage = tf.io.gfile.GFile, (*_DAMAGE, tf.errors.OpError)
   try:
     with opener(path, 'rb') as file:
       magic = file.read(6)
       file.seek(0)
       found = [_COMPRESSIONS[m] for m in _COMPRESSIONS if magic.startswith(m)]
       yield found[0].open(file, 'rb') if found else file
-  except _Damage as error:
+  except damage as error:
     raise errors.UserError(
       f'{path} must be readable. Found: {error}. Copy the file again.'
     ) from error
@@ -237,16 +247,26 @@ def check_text(path: str, head: bytes) -> None:
 
 def kind_of(head: bytes) -> str:
   """Returns the kind of a file, 'a PDF'; '' if it may be text."""
+  if head.startswith(_ZIP) and b'word/' in head:
+    return DOCX
   for beginning, kind in _KINDS.items():
     if head.startswith(beginning):
       return kind
   if head[_TAR_MARK] == b'ustar':
     return 'a tar archive'
+  if head[8:12] == b'WEBP':
+    return PICTURE
   if head.startswith(_PICKLES):
     return 'a pickle'
   if b'\0' in head:
     is_wide = head[1::2].count(0) + head[::2].count(0) >= len(head) // 3
     return 'UTF-16 text without a mark' if is_wide else 'binary data'
-  text = head[:_NUM_HTML].removeprefix(b'\xef\xbb\xbf').lstrip().lower()
-  is_xhtml = text.startswith(b'<?xml') and any(mark in text for mark in _HTML)
-  return 'an HTML page' if text.startswith(_HTML) or is_xhtml else ''
+  text = _COMMENTS.sub(b'', head.removeprefix(b'\xef\xbb\xbf'))
+  text = text.lstrip()[:_NUM_HTML].lower()
+  if text.startswith(b'%pdf'):  # Some files begin with an empty line.
+    return PDF
+  is_xml = text.startswith(b'<?xml')
+  if text.startswith(b'<svg') or (is_xml and b'<svg' in text):
+    return PICTURE
+  is_xhtml = is_xml and any(mark in text for mark in _HTML)
+  return HTML if text.startswith(_HTML) or is_xhtml else ''

@@ -1,10 +1,10 @@
 """Streams articles and tagged sentences from files, BEIR folders and datasets.
 
-Files are JSON, CSV, Parquet, WikiExtractor's output, MediaWiki dumps or texts.
+Files are JSON, CSV, Parquet, WikiExtractor's output, MediaWiki dumps, documents
+or texts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-import functools
 import os
 import re
 from typing import Any, NamedTuple, Optional
@@ -14,6 +14,7 @@ from realm_tf.corpus import article_records
 from realm_tf.corpus import beir
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
+from realm_tf.corpus import documents
 from realm_tf.corpus import files
 from realm_tf.corpus import markup
 from realm_tf.corpus import mediawiki
@@ -24,7 +25,7 @@ from realm_tf.corpus import wikitext
 from realm_tf.text import paragraphs
 
 _WIKIEXTRACTOR, _MEDIAWIKI, _TEXT = _OWN = 'wikiextractor', 'mediawiki', 'text'
-FORMATS = ('auto', *records.FORMATS, *_OWN)
+FORMATS = ('auto', *records.FORMATS, *_OWN, *documents.FORMATS)
 # Beginning of a file's first line -> its format.
 _BEGINNINGS = {
   '<doc ': _WIKIEXTRACTOR,
@@ -37,8 +38,7 @@ _WIKIEXTRACTOR_KEYS = {'id', 'url', 'title', 'text'}
 _KILT_KEY = 'wikipedia_title'
 _BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
-# File endings to remove from a title.
-_ENDINGS = re.compile(r'(\.(txt|text|md|gz|bz2|xz))+$', re.IGNORECASE)
+_IS_TEXT = re.compile(r'\.te?xt(\.(gz|bz2|xz))?$', re.IGNORECASE)
 # Neither white space nor an invisible character, such as U+200B.
 _VISIBLE = re.compile('[^\\s\0-\x1f\x7f\xad\u200b-\u200f\u2060-\u2064\ufeff]')
 _DISAMBIGUATION_TITLE = re.compile(r'.*\(disambiguation\)', re.IGNORECASE)
@@ -64,18 +64,21 @@ def read_articles(
     inputs: Files, directories (searched recursively), globs, 'beir:DIR',
       'tfds:NAME' or 'hf_disk:DIR'.
     format: One of FORMATS; 'auto' recognizes each file. With 'text' each file
-      is an article and its name the title.
+      is an article and its name the title. Pages of documents have ids.
     drop_lists: Whether to leave out lists, indices, outlines and
       disambiguation pages, as ORQA does.
     first_number: Number of the first article; articles without an id get their
       number.
     find_known: Maps an id to the place that has it already, or ''.
-    num_workers: Number of processes that render wikitext.
+    num_workers: Number of processes that render wikitext and documents.
   """
   counts = counts or counts_lib.Counts()
-  read = functools.partial(
-    _numbered, expand(inputs, format), format, keys, first_number
-  )
+  items = expand(inputs, format)
+
+  def read(counts: counts_lib.Counts) -> Iterator[_Placed]:
+    files = documents.read(items, format, counts, num_workers)
+    return _numbered(files, format, keys, first_number, counts)
+
   return _distinct(
     mediawiki.rendered(read(counts), counts, num_workers),
     counts,
@@ -87,14 +90,17 @@ def read_articles(
 
 
 def _numbered(
-  items: Iterable[str],
+  items: Iterable[tuple[str, list[Article]]],
   format: str,  # pylint: disable=redefined-builtin
   keys: article_records.Keys,
   number: int,
   counts: counts_lib.Counts,
 ) -> Iterator[_Placed]:
   """Yields (place, article); an article without an id gets its number."""
-  for item in items:
+  for item, pages in items:
+    if pages:
+      yield from ((page.article_id, page) for page in pages)
+      continue
     for where, article in _read_item(item, format, keys, counts):
       article_id = article.article_id or str(number)
       yield where, article._replace(article_id=article_id)
@@ -141,7 +147,12 @@ def count(
   keys: article_records.Keys,
   counts: counts_lib.Counts,
 ) -> int:
-  """Returns the number of articles in a file or dataset, without rendering."""
+  """Returns the number of articles in a file or dataset, without rendering.
+
+  A document has 0: its articles have ids.
+  """
+  if documents.recognize(item, format):
+    return 0
   return sum(1 for _ in _read_item(item, format, keys, counts))
 
 
@@ -236,10 +247,13 @@ def _recognize(path: str, keys: article_records.Keys) -> str:
   for beginning, name in _BEGINNINGS.items():
     if first.startswith(beginning):
       return name
+  if _IS_TEXT.search(path):
+    return _TEXT
   raise errors.UserError(
-    f'{path} must be JSON, CSV with a header, Parquet, WikiExtractor output or '
-    f'a MediaWiki dump. Found {first[:40]!r}. Give --format (--format=text: a '
-    'file is an article) or --text_key, or convert the file.'
+    f'{path} must be JSON, CSV with a header, Parquet, WikiExtractor output, a '
+    f'MediaWiki dump, PDF, DOCX, HTML, .md or .txt. Found {first[:40]!r}. Give '
+    '--format (--format=text: a file is an article) or --text_key, convert the '
+    'file, or leave it out by --on_error=skip.'
   )
 
 
@@ -248,10 +262,7 @@ def _read_text(path: str, counts: counts_lib.Counts) -> Iterator[Article]:
   del counts  # No part of a file can be skipped.
   text = ''.join(line for _, line in files.read_lines(path)).strip()
   text = paragraphs.unwrapped(text)
-  # A name may be no UTF-8, and have a line's end.
-  name = os.fsencode(os.path.basename(path)).decode('utf-8', 'replace')
-  name = ' '.join(_ENDINGS.sub('', name).replace('_', ' ').split())
-  yield Article(name, text, '')
+  yield Article(documents.name_of(path), text, '')
 
 
 _READERS: dict[str, Callable[[str, counts_lib.Counts], Iterator[Article]]] = {

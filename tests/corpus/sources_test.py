@@ -75,7 +75,6 @@ class ReadArticlesTest(input_case.InputCase):
     ('id_is_a_switch', '{"id": true, "text": "B"}', ':1 .* as id. Found True'),
     ('text_is_no_string', '{"title": "B", "text": 3}', ":1 .*'text'.* 3"),
     ('other_format', 'Dear all', "Found 'Dear all'"),
-    ('web_page', '\ufeff<!DOCTYPE HTML>', 'Found an HTML page'),
     ('cut_dump', wiki_dump.dump()[:-9], 'must be a MediaWiki dump'),
     ('unclosed_article', '<doc id="1" title="A">\nB', ':2 must be </doc>'),
     ('outside', '<doc id="1" title="A">\n</doc>\nB', ':3 must begin'),

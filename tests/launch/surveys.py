@@ -12,6 +12,7 @@ SMALL = {
   'num_words': 540,
   'long_article': 27,
   'num_sentences': 60,
+  'left_out': '',
   'num_recurring': 40,
   'held_out_share': 0.13,
   'num_train_questions': 0,
@@ -24,6 +25,7 @@ MIDDLE = SMALL | {
   'num_words': 255_000,
   'long_article': 200,
   'num_sentences': 9000,
+  'left_out': '',
   'num_recurring': 8000,
   'held_out_share': 0.1,
 }
@@ -32,6 +34,7 @@ LARGE = MIDDLE | {
   'num_words': 50_000_000,
   'long_article': 1200,
   'num_sentences': 2_000_000,
+  'left_out': '',
   'num_recurring': 1_500_000,
 }
 QUESTIONS = {'num_train_questions': 900, 'num_held_out_questions': 100}

@@ -1,0 +1,152 @@
+"""Reads the pages of a PDF by pypdf, which only this file imports.
+
+  pages -> lines with places -> no headers and footers -> paragraphs
+
+Letters that are drawn as one, and words that are divided at the end of a line,
+become whole.
+"""
+
+import collections
+from collections.abc import Collection, Iterator
+import io
+import itertools
+import re
+from typing import Any, NamedTuple
+import unicodedata
+
+import pypdf
+
+from realm_tf.corpus import article_records
+from realm_tf.corpus import documents
+
+_MENDED = {
+  **{c: unicodedata.normalize('NFKC', chr(c)) for c in range(0xFB00, 0xFB07)},
+  **dict.fromkeys(range(0xD800, 0xE000), '\ufffd'),  # No text can have them.
+}
+_LEADERS = re.compile(r'(?: ?\.){5,}')  # Of a table of contents.
+_NUMBER = re.compile(r'\d{1,5}')  # Of a page.
+_NUM_OUTER = 2  # Lines of a header or a footer.
+_FEWEST_PAGES = 3  # With the same header.
+_GAP = 1.2  # Lines further apart, in usual distances, are two paragraphs.
+_INDENT = 0.7  # Of a paragraph's first line, in sizes of a letter.
+_SAME_SIZE = 0.15  # Relative difference.
+_END = re.compile(r'[.!?:;]["”’»)\]]*$')
+_ITEM = re.compile(r'[•‣▪●○◦–*-] |\(?(?:\d{1,2}|[a-z])[.)] ')
+_DIVIDED = re.compile(r'(\w+)([-\xad‐])\r(\w+)')
+_COMPOUND = re.compile(r'\w+-\w+')
+
+
+class _Line(NamedTuple):
+  """A line of a page; x and y from its lower left corner, in points."""
+
+  x: float
+  y: float
+  size: float
+  text: str
+
+
+def read(path: str, content: bytes) -> list[article_records.Article] | str:
+  """Returns the pages, none of a scanned PDF, or why there are none."""
+  reader = pypdf.PdfReader(io.BytesIO(content))
+  if reader.is_encrypted and not reader.decrypt(''):
+    return 'encrypted pdf'
+  pages = [[*_lines(page)] for page in reader.pages]
+  title = documents.sensible(reader.metadata.title if reader.metadata else '')
+  _drop_margins(pages)
+  lines = itertools.chain.from_iterable(pages)
+  compounds = {*_COMPOUND.findall(' '.join(line.text for line in lines))}
+  return [
+    article_records.Article(
+      f'{title or documents.name_of(path)}, page {number}',
+      _paragraphs(lines, compounds),
+      f'{path}#page={number}',
+    )
+    for number, lines in enumerate(pages * any(pages), 1)
+  ]
+
+
+def _lines(page: pypdf.PageObject) -> Iterator[_Line]:
+  """Yields the lines in the order in which the page draws them."""
+  chunks: list[tuple[Any, ...]] = []
+  page.extract_text(visitor_text=lambda *chunk: chunks.append(chunk))
+  words, first = '', None
+  for chunk in [*chunks, ('\n',)]:
+    if chunk[0].strip():
+      first = first or chunk
+    words += chunk[0]
+    if not words.endswith('\n'):
+      continue
+    if first:
+      _, outer, (*_, up, x, y), _, size = first
+      yield _Line(
+        x * outer[0] + y * outer[2] + outer[4],
+        x * outer[1] + y * outer[3] + outer[5],
+        size * abs(up * outer[3]),
+        ' '.join(_LEADERS.sub(' ', words.translate(_MENDED)).split()),
+      )
+    words, first = '', None
+
+
+def _drop_margins(pages: list[list[_Line]]) -> None:
+  """Removes outer lines that several pages have, but for the page's number.
+
+  If pages repeat most lines at a height, the others there are headers, too.
+  """
+  outer = [
+    (lines, line, [*_texts(line, page)])
+    for page, lines in enumerate(pages)
+    for order in [sorted(lines, key=lambda line: line.y)]
+    for line in {*order[:_NUM_OUTER], *order[-_NUM_OUTER:]}
+  ]
+  found = collections.Counter(text for *_, texts in outer for text in {*texts})
+  votes: collections.Counter[int] = collections.Counter()
+  for _, line, texts in outer:
+    is_header = max(found[text] for text in texts) >= _FEWEST_PAGES
+    votes[round(line.y)] += 1 if is_header else -1
+  for lines, line, texts in outer:
+    is_header = max(found[text] for text in texts) >= _FEWEST_PAGES
+    if is_header or votes[round(line.y)] > 0:
+      lines.remove(line)
+
+
+def _texts(line: _Line, page: int) -> Iterator[str]:
+  """Yields a line's height and text, also with its number less the page's."""
+  yield f'{round(line.y)} {line.text}'
+  for match in _NUMBER.finditer(line.text):
+    number, (start, end) = int(match[0]) - page, match.span()
+    yield f'{round(line.y)} {line.text[:start]}#{number}{line.text[end:]}'
+
+
+def _paragraphs(lines: list[_Line], compounds: Collection[str]) -> str:
+  """Returns one paragraph a line.
+
+  Args:
+    compounds: Words with a hyphen, which keep it at the end of a line.
+  """
+  pairs = [*itertools.pairwise(lines)]
+  gaps = sorted(a.y - b.y for a, b in pairs if a.y > b.y)
+  usual = gaps[len(gaps) // 4] if gaps else 0.0
+
+  def whole(match: re.Match) -> str:
+    first, hyphen, second = match.groups()
+    compound = f'{first}-{second}'
+    keeps = hyphen == '-' and (compound in compounds or not second.islower())
+    return compound if keeps else first + second
+
+  marks = ['\n' if _begins(*pair, usual) else '\r' for pair in pairs]
+  text = ''.join(
+    line.text + mark for line, mark in zip(lines, [*marks, ''], strict=False)
+  )
+  return _DIVIDED.sub(whole, text).replace('\r', ' ')
+
+
+def _begins(before: _Line, line: _Line, usual: float) -> bool:
+  """Returns whether a line begins a paragraph after the line before."""
+  gap, ends = before.y - line.y, bool(_END.search(before.text))
+  if abs(before.size - line.size) > _SAME_SIZE * line.size:
+    return True
+  if gap < 0:  # The next column.
+    return ends
+  is_indented = line.x > before.x + _INDENT * line.size
+  is_item = bool(_ITEM.match(line.text))
+  return gap > _GAP * usual or is_item or (ends and is_indented)
