@@ -74,7 +74,7 @@ class _Ours:
     begun = time.perf_counter()
     built = searchers.build(self.blocks, config)
     secs = time.perf_counter() - begun
-    if not searchers.is_exact(name):
+    if name not in searchers.EXACT_KINDS:
       built = searchers.tune(built, self.blocks, config, self._tuning_queries)
     self._searchers[name] = built.searcher
     found = built.searcher.search(self.queries, peer_search.TOP).block_ids

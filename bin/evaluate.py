@@ -27,7 +27,7 @@ from . import question_flags
 from absl import flags
 
 from realm_tf.config import names
-from realm_tf.data import article_lookup
+from realm_tf.data import block_table
 from realm_tf.qa import masked_sentences
 from realm_tf.qa import open_qa
 from realm_tf.qa import rankings
@@ -127,7 +127,7 @@ def main(_):
   if retriever != names.NOTHING:
     every = itertools.chain(*asked.values())
     gold = [each.gold_id for each in every if not each.is_impossible]
-    article_lookup.check(gold, table, "Questions' gold_id")
+    block_table.check_article_ids(gold, table, "Questions' gold_id")
   recall_at, articles = [int(k) for k in _RECALL_AT.value], None
   if qrels or trec_run:
     (questions,) = asked.values()

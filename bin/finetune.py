@@ -10,8 +10,7 @@ reader learns from unlabelled text: by templates with the objective per_block,
 else by a blank for a name. With both, a fifth of the questions are such ones
 (finetuning.sentence_share), so that the model keeps the words that only these
 have. With --dev_questions, the run publishes the parameters with the best exact
-match, and may end early (`finetuning.patience`). Without, it publishes the last
-parameters.
+match. Without, it publishes the last parameters.
 """
 
 from . import corpus_flags
@@ -28,9 +27,8 @@ from realm_tf.exchange import import_cache
 from realm_tf.qa import loading
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retrievers
-from realm_tf.training import cloze_questions
 from realm_tf.training import finetuning_run
-from realm_tf.training import text_questions
+from realm_tf.training import sentence_questions
 
 _RETRIEVER = flags.DEFINE_enum(
   'retriever',
@@ -65,11 +63,11 @@ def _questions(inputs):
     return asked
   queries = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   queries.fit_corpus(inputs.table)
-  if config.objective == 'per_block':  # A sentence must be in a block.
-    return asked + text_questions.from_sentences(queries, inputs, len(asked))
-  words = bm25.over_table(inputs.table)
-  return asked + cloze_questions.from_sentences(
-    queries, inputs, words, len(asked)
+  # By templates with per_block: a sentence must be in a block.
+  by_template = config.objective == 'per_block'
+  search = None if by_template else bm25.over_table(inputs.table)
+  return asked + sentence_questions.from_sentences(
+    queries, inputs, search, len(asked)
   )
 
 

@@ -22,6 +22,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+# The null block, an empty candidate, and the mark of a missing block. Ids of
+# other blocks are rows of the corpus, from 0.
+NULL_BLOCK = -1
+
+# Score of an excluded candidate: padding, or a span outside its block. Far
+# below any score, so its probability is 0. Finite, so sums are not NaN, and a
+# row of excluded candidates alone has a gradient of 0.
+NO_SCORE = -1e9
+
 Spans = Collection[tuple[int, int]]  # Characters (start, end).
 Values = Iterator[tuple[str, np.ndarray]]  # Name, value of each question.
 
@@ -47,6 +56,11 @@ class Scores(NamedTuple):
 
   spans: Any
   null: Any
+
+
+def has_score(scores: Any) -> Any:
+  """Returns where `scores`, perhaps plus other scores, are not NO_SCORE."""
+  return scores > NO_SCORE / 2
 
 
 class Tagger(Protocol):

@@ -6,7 +6,6 @@ from typing import Optional
 import numpy as np
 
 from realm_tf import interfaces
-from realm_tf.model import exclusion
 from realm_tf.text import wordpiece
 
 
@@ -110,7 +109,7 @@ class FakeReader:
   def __call__(self, question_ids, title_ids, body_ids, retrieval_scores):
     del question_ids, title_ids
     scores = np.full(
-      [*body_ids.shape, self._max_width], exclusion.NO_SCORE, np.float32
+      [*body_ids.shape, self._max_width], interfaces.NO_SCORE, np.float32
     )
     for row, column in np.ndindex(body_ids.shape[:2]):
       liked = self._liked.get(int(body_ids[row, column, 0]))
@@ -119,7 +118,7 @@ class FakeReader:
         scores[row, column, first, width - 1] = (
           score + retrieval_scores[row, column]
         )
-    null = np.full(body_ids.shape[:2], exclusion.NO_SCORE, np.float32)
+    null = np.full(body_ids.shape[:2], interfaces.NO_SCORE, np.float32)
     return interfaces.Scores(scores, null)
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
 from realm_tf.data import corpus_files
-from realm_tf.data import null_block
 from realm_tf.data import query_table
 from realm_tf.text import wordpiece
 from tests import fakes
@@ -189,7 +189,7 @@ class Corpus:
 def query(
   ids: Sequence[int],
   spans: Sequence[Sequence[int]] = (),
-  own_block: int = null_block.ID,
+  own_block: int = interfaces.NULL_BLOCK,
   text: str = '',
 ) -> query_table.Query:
   return query_table.Query(

@@ -32,6 +32,7 @@ _CONSTANTS = {
   'max_skipped_steps': 10,
   'num_to_rescore': 200,
   'over_retrieval': 0,
+  'patience': 0,
   'vectors': 'memory',
   'weight_decay_rate': 0.01,
   'world': None,

@@ -16,11 +16,6 @@ class OptimizerConfig(fields.Config):
   # The embedders' learning rate over `learning_rate`; 0 freezes them.
   embedder_rate_scale: float = fields.not_negative(1.0)
 
-  @property
-  def resolved_warmup_steps(self) -> int:
-    default = min(10_000, max(100, self.num_steps // 10))
-    return min(self.warmup_steps or default, max(1, self.num_steps // 2))
-
 
 @dataclasses.dataclass(frozen=True)
 class JobConfig(fields.Config):
@@ -193,8 +188,6 @@ class FinetuningConfig(JobConfig):
       at the end.
     judge_every_steps: Steps between measurements of exact match on
       --dev_questions. The best parameters are kept.
-    patience: Successive measurements without improvement that end training; 0
-      never ends it.
     joint_tokens: Length of [CLS] question [SEP] body [SEP].
     eval_batch_size: Questions answered at once.
     answer_by: 'span' answers the likeliest span, as ORQA; 'text' sums the
@@ -217,7 +210,6 @@ class FinetuningConfig(JobConfig):
   freeze_block_tower: bool = True
   refresh_every_steps: int = fields.not_negative(0)
   judge_every_steps: int = fields.positive(1000)
-  patience: int = fields.not_negative(0)
   joint_tokens: int = 320
   eval_batch_size: int = fields.positive(32)
   answer_by: str = fields.one_of('span', 'text')

@@ -33,11 +33,24 @@ def find(
   """
   is_answer = np.zeros([*body_ids.shape, max_width], bool)
   has_answer = np.zeros([len(body_ids)], bool)
+  length = body_ids.shape[1]
   for answer in answers:
-    blocks, starts = _occurrences(body_ids, answer, is_inner)
+    width = len(answer)
+    if not 0 < width <= length:
+      continue
+    # Few positions have the first wordpiece; others are not compared again.
+    blocks, starts = np.nonzero(body_ids[:, : length - width + 1] == answer[0])
+    for offset in range(1, width):
+      same = body_ids[blocks, starts + offset] == answer[offset]
+      blocks, starts = blocks[same], starts[same]
+    if is_inner is not None:
+      after = starts + width
+      goes_on = is_inner[body_ids[blocks, np.minimum(after, length - 1)]]
+      whole = ~(goes_on & (after < length) | is_inner[answer[0]])
+      blocks, starts = blocks[whole], starts[whole]
     has_answer[blocks] = True
-    if 0 < len(answer) <= max_width:
-      is_answer[blocks, starts, len(answer) - 1] = True
+    if width <= max_width:
+      is_answer[blocks, starts, width - 1] = True
   return has_answer, is_answer
 
 
@@ -48,25 +61,6 @@ def contain(
 ) -> np.ndarray:
   """Returns whether each block of `body_ids` has an answer, bool [N]."""
   return find(body_ids, answers, 0, is_inner)[0]
-
-
-def _occurrences(
-  body_ids: np.ndarray, answer: np.ndarray, is_inner: Optional[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-  width, length = len(answer), body_ids.shape[1]
-  if not 0 < width <= length:
-    return np.zeros(0, np.int64), np.zeros(0, np.int64)
-  # Few positions have the first wordpiece; the others are not compared again.
-  blocks, starts = np.nonzero(body_ids[:, : length - width + 1] == answer[0])
-  for offset in range(1, width):
-    same = body_ids[blocks, starts + offset] == answer[offset]
-    blocks, starts = blocks[same], starts[same]
-  if is_inner is not None:
-    after = starts + width
-    goes_on = is_inner[body_ids[blocks, np.minimum(after, length - 1)]]
-    whole = ~(goes_on & (after < length) | is_inner[answer[0]])
-    blocks, starts = blocks[whole], starts[whole]
-  return blocks, starts
 
 
 _BLOCKS = 1024  # Compared at once; most searches end with the first.

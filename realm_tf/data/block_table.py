@@ -5,22 +5,22 @@ share one stored title and article id.
 """
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import functools
 import hashlib
 import itertools
 import os
 from typing import Any, NamedTuple, Optional
 
+from absl import logging
 import numpy as np
 
-from realm_tf import input_files
+from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf import json_text
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.data import columns
 from realm_tf.data import npy_files
-from realm_tf.data import null_block
-from realm_tf.run import layout
 from realm_tf.run import manifests
 
 
@@ -106,16 +106,16 @@ FOLDER = 'table'
 SCHEMA_VERSION = 2
 COLUMNS = ARTICLE_COLUMNS | BLOCK_COLUMNS
 ALL_COLUMNS = {'article_rows': np.int32, 'hashes': np.uint64} | COLUMNS
-_BLOCKS = json_text.count(1, npy_files.INT32_MAX)
+_COUNT = json_text.count(1, 2**31 - 1)
 KIND = manifests.Kind(
   'a corpus directory',
   'bin.make_blocks',
   {
-    'num_blocks': _BLOCKS,
+    'num_blocks': _COUNT,
     'schema_version': json_text.one_of(SCHEMA_VERSION),
     'vocabulary_sha256': json_text.TEXT,
     'corpus_fingerprint': json_text.TEXT,
-    'max_block_wordpieces': json_text.count(1, npy_files.INT32_MAX),
+    'max_block_wordpieces': _COUNT,
     'source': json_text.OBJECT,
     'links': json_text.optional(
       json_text.object_of(
@@ -141,30 +141,15 @@ class BlockTable:
     self.corpus_dir = corpus_dir
     self.manifest = manifest
     rows = self._open('article_rows', manifest.get('num_blocks'))
-    npy_files.check_values(rows[:1], npy_files.within(0, 1), 'begin with 0')
-    npy_files.check_values(
-      rows,
-      lambda rows: npy_files.within(0, 2)(rows[1:] - rows[:-1]),
-      'rise by 0 or 1 from row to row',
-      overlap=1,
-    )
     self.article_rows = np.asarray(rows)  # int32 [N], ascending.
     self.num_blocks = len(rows)
     self.num_articles = int(rows[-1]) + 1 if len(rows) else 0
-    vocabulary = input_files.read(layout.vocab_file(corpus_dir))
-    self.vocab_size = vocabulary.count(b'\n')
-    below = {
-      'title_ids': self.vocab_size,
-      'body_ids': self.vocab_size,
-      'sentence_ends': npy_files.INT32_MAX,
-    }
     self._columns = {
       name: columns.Rows.open(
         os.path.join(corpus_dir, FOLDER),
         name,
         dtype,
-        self._num_rows(name),
-        below.get(name),
+        self.num_articles if name in ARTICLE_COLUMNS else self.num_blocks,
       )
       for name, dtype in COLUMNS.items()
     }
@@ -203,7 +188,7 @@ class BlockTable:
     """
     ids = np.asarray(ids)
     rows = np.where(
-      ids < 0, null_block.ID, self.article_rows[np.maximum(ids, 0)]
+      ids < 0, interfaces.NULL_BLOCK, self.article_rows[np.maximum(ids, 0)]
     )
     return (
       self._columns['title_ids'].gather(rows, title_length),
@@ -252,10 +237,6 @@ class BlockTable:
     path = os.path.join(self.corpus_dir, FOLDER, f'{name}.npy')
     return npy_files.open_array(path, ALL_COLUMNS[name], [num_rows])
 
-  def _num_rows(self, name: str) -> int:
-    is_of_article = name in ARTICLE_COLUMNS
-    return self.num_articles if is_of_article else self.num_blocks
-
   def _rows(self, ids: Sequence[int]) -> np.ndarray:
     return self.article_rows[np.asarray(ids, np.int64)]
 
@@ -296,11 +277,38 @@ def _rows_of_texts(texts: Sequence[str]) -> dict[str, list[int]]:
   return rows
 
 
+def check_article_ids(
+  ids: Iterable[str], table: BlockTable, what: str, needs_one: bool = True
+) -> None:
+  """Warns if the corpus lacks some ids; UserError if it lacks all of them.
+
+  Args:
+    ids: Ids of articles, in questions or judgements; '' is ignored.
+    what: Owner of the ids, for the message.
+    needs_one: False warns even if the corpus lacks all ids.
+  """
+  asked = set(ids) - {''}
+  lacking = asked.difference(table.all_article_ids() if asked else ())
+  if not lacking:
+    return
+  found = (
+    f'{len(lacking)} of {len(asked)} that are not in {table.corpus_dir}, such '
+    f'as {min(lacking)!r:.40}'
+  )
+  if needs_one and lacking == asked:
+    raise errors.UserError(
+      f'{what} must name articles of the corpus. Found {found}; it has e.g. '
+      f'{next(iter(table.article_ids([0])), "")!r:.40}. Give the corpus that '
+      'they were made for.'
+    )
+  logging.warning('%s should name articles. Found %s.', what, found)
+
+
 def find_hashes(keys: np.ndarray, hashes: np.ndarray) -> np.ndarray:
   """Returns the first row of each key in `hashes`, int64, or -1."""
   order = np.argsort(hashes, kind='stable')
   places = find_sorted(keys, hashes[order])
-  return np.append(order, null_block.ID)[places]
+  return np.append(order, interfaces.NULL_BLOCK)[places]
 
 
 def find_sorted(keys: np.ndarray, known: np.ndarray) -> np.ndarray:

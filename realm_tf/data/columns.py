@@ -53,14 +53,9 @@ class Rows:
 
   @classmethod
   def open(
-    cls,
-    directory: str,
-    name: str,
-    dtype: Any,
-    num_rows: Optional[int] = None,
-    below: Optional[int] = None,
+    cls, directory: str, name: str, dtype: Any, num_rows: Optional[int] = None
   ) -> 'Rows':
-    """Opens a column, memory-mapped; its values must be in [0, below)."""
+    """Opens a column, memory-mapped."""
     path = os.path.join(directory, name)
     values = npy_files.open_array(f'{path}.npy', dtype, [None])
     num_offsets = None if num_rows is None else num_rows + 1
@@ -72,19 +67,7 @@ class Rows:
         f'{path}.offsets.npy must begin with 0 and end with {len(values)}, the '
         f'length of {path}.npy. Found something else. Make its directory again.'
       )
-    npy_files.check_values(offsets, npy_files.is_ascending, 'ascend', overlap=1)
-    column = cls(values, offsets)
-    if below is not None:
-      column.check_below(below)
-    return column
-
-  def check_below(self, bound: int) -> None:
-    """Raises UserError for values outside [0, bound); samples long columns."""
-    npy_files.check_values(
-      self.values,
-      npy_files.within(0, bound),
-      f'have values from 0 to {bound - 1}',
-    )
+    return cls(values, offsets)
 
   def __len__(self) -> int:
     return len(self.offsets) - 1

@@ -10,8 +10,8 @@ import hashlib
 import numpy as np
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.data import block_table
-from realm_tf.data import null_block
 from realm_tf.data import query_table
 from realm_tf.data import sampling
 
@@ -62,7 +62,7 @@ def queries(
     return np.zeros(table.num_queries, bool)
   own = table.own_blocks
   result = blocks(corpus, share)[np.maximum(own, 0)]
-  for row in np.flatnonzero(own == null_block.ID):
+  for row in np.flatnonzero(own == interfaces.NULL_BLOCK):
     result[row] = is_held_out(table.query(row).text, share)
   return result
 

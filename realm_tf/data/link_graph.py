@@ -57,8 +57,8 @@ class LinkGraph:
         f'{corpus_dir}. Make it again with bin.make_blocks --links=markup or '
         '--links=titles.'
       )
-    folder, size = os.path.join(corpus_dir, _FOLDER), num_articles
-    column = columns.Rows.open(folder, 'targets', np.int32, size, size)
+    folder = os.path.join(corpus_dir, _FOLDER)
+    column = columns.Rows.open(folder, 'targets', np.int32, num_articles)
     return cls(column.values, column.offsets)
 
   @classmethod
@@ -142,7 +142,10 @@ class CorpusLinks:
       titles = table.all_titles()
       named = zip(table.all_article_ids(), titles)
       keys = np.array([_key(*pair) for pair in named], np.uint64)
-      pairs = {name: self._all(name) for name in _NAMED}
+      pairs = {}
+      for name in _NAMED:  # Sorted and without repeats, uint64 [n, 2].
+        new = np.frombuffer(self._new[name], np.uint64).reshape(-1, 2)
+        pairs[name] = np.unique(np.concatenate([self._old[name], new]), axis=0)
       pairs['named'] = pairs['named'][np.isin(pairs['named'][:, 0], keys)]
       for name in _NAMED:
         np.save(os.path.join(folder, f'{name}.npy'), pairs[name])
@@ -157,11 +160,6 @@ class CorpusLinks:
     graph = LinkGraph.from_edges(*edges, table.num_articles)
     graph.save(corpus_dir)
     return {'kind': self.kind, 'number': len(graph.targets)}
-
-  def _all(self, name: str) -> np.ndarray:
-    """Returns all pairs, sorted and without repeats, uint64 [n, 2]."""
-    new = np.frombuffer(self._new[name], np.uint64).reshape(-1, 2)
-    return np.unique(np.concatenate([self._old[name], new]), axis=0)
 
 
 def join(

@@ -91,7 +91,13 @@ def mask_batch(
     begins, numbers = _salient(queries.spans, rows, most, rng)
     positions = begins[:, None] + np.arange(masking.max_masked)
   else:
-    chosen = [_random(masking.kind, n, length, most, rng) for n in lengths]
+    # Random tokens are spread over the whole query.
+    chosen = [
+      mask_random_span(number, rng, most)
+      if masking.kind == 'random_span'
+      else mask_random_token(min(number, length), rng, most)
+      for number in lengths
+    ]
     numbers = np.array([len(each) for each in chosen])
     positions = sampling.pad_rows(chosen, masking.max_masked).astype(np.int64)
   is_masked = np.arange(masking.max_masked) < numbers[:, None]
@@ -134,13 +140,3 @@ def _salient(
     np.take_along_axis(each, place, axis=1)[:, 0] for each in (begins, ends)
   )
   return begins, np.where(counts > 0, ends - begins, 0)
-
-
-def _random(
-  kind: str, number: int, length: int, most: int, rng: np.random.Generator
-) -> np.ndarray:
-  """Returns positions in a query of `number` wordpieces."""
-  if kind == 'random_span':
-    return mask_random_span(number, rng, most)
-  # Its positions are spread over the whole query.
-  return mask_random_token(min(number, length), rng, most)

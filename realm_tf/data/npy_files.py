@@ -1,19 +1,14 @@
 """Opens .npy files that must hold an array of a known type and shape."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 import io
 import os
-from typing import Any, BinaryIO, Optional
+from typing import Any, Optional
 
 import numpy as np
 
 from realm_tf import errors
 from realm_tf import input_files
-
-INT32_MAX = 2**31 - 1  # Of rows, ids and lengths.
-# Values to check: all of a short array, some pieces of a long one.
-_CHECKED_VALUES = 4 << 20
-_NUM_PIECES = 16
 
 
 def open_array(
@@ -50,60 +45,3 @@ def open_array(
       f'{str(error)[:200]}. Copy it from elsewhere, or make its directory '
       'again.'
     ) from error
-
-
-def check_values(
-  array: np.ndarray,
-  holds: Callable[[np.ndarray], bool],
-  must: str,
-  overlap: int = 0,
-) -> None:
-  """Raises UserError unless every checked piece of an array `holds`.
-
-  Args:
-    must: Predicate for the error, such as 'ascend'.
-    overlap: Number of values that adjacent pieces share.
-  """
-  for start, stop in pieces(len(array), overlap):
-    if not holds(array[start:stop]):
-      name = getattr(array, 'filename', None) or 'An array'
-      raise errors.UserError(
-        f'{name} must {must}. Found something else in rows {start} to {stop}: '
-        'it was changed, or the disk is faulty. Copy it from elsewhere, or '
-        'make its directory again.'
-      )
-
-
-def is_ascending(values: np.ndarray) -> bool:
-  """Returns whether no value is below its predecessor."""
-  return not (values[1:] < values[:-1]).any()
-
-
-def within(low: int, below: int) -> Callable[[np.ndarray], bool]:
-  """Returns a test that all values are in [low, below)."""
-  return lambda values: (
-    not values.size or (values.min() >= low and values.max() < below)
-  )
-
-
-def pieces(length: int, overlap: int = 0) -> Iterator[tuple[int, int]]:
-  """Yields (start, stop) of the pieces to check."""
-  if length <= _CHECKED_VALUES:
-    yield 0, length
-    return
-  size = _CHECKED_VALUES // _NUM_PIECES
-  for start in np.linspace(0, length - size, _NUM_PIECES, dtype=np.int64):
-    yield int(start), int(start) + size + overlap
-
-
-def read_header(file: BinaryIO) -> tuple[np.dtype, tuple[int, ...], int]:
-  """Returns type and shape of an array, and where its values begin.
-
-  ValueError if the header is damaged.
-  """
-  try:
-    np.lib.format.read_magic(file)
-    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-  except Exception as error:  # NumPy's parser raises many kinds of errors.
-    raise ValueError(f'a damaged header, {str(error)[:80]!r}') from error
-  return dtype, shape, file.tell()

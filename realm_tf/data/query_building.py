@@ -16,7 +16,6 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
-from realm_tf.data import null_block
 from realm_tf.data import query_table
 from realm_tf.text import sentences as sentences_lib
 from realm_tf.text import wordpiece
@@ -127,12 +126,12 @@ def find_own_blocks(
       known is not None
       and (block_table.find_sorted(_windows(sentence), known) < 0).any()
     ):
-      found.append(null_block.ID)
+      found.append(interfaces.NULL_BLOCK)
       continue
     # Sentences come in order, so the search continues from the last hit.
     order = itertools.chain(range(current, len(bodies)), range(current))
     row = next((row for row in order if sentence in bodies[row]), None)
-    found.append(null_block.ID if row is None else int(ids[row]))
+    found.append(interfaces.NULL_BLOCK if row is None else int(ids[row]))
     if row is not None:
       current = row
     elif known is None and bodies:

@@ -15,11 +15,11 @@ from absl import logging
 import numpy as np
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf import json_text
 from realm_tf.data import block_table
 from realm_tf.data import columns
 from realm_tf.data import npy_files
-from realm_tf.data import null_block
 from realm_tf.run import manifests
 from realm_tf.run import outputs
 
@@ -57,7 +57,7 @@ class Query(NamedTuple):
 
   ids: np.ndarray
   spans: np.ndarray
-  own_block: int = null_block.ID
+  own_block: int = interfaces.NULL_BLOCK
   text: str = ''
 
 
@@ -101,21 +101,11 @@ class QueryTable:
     self._dir = queries_dir
     self.manifest = manifest
     self.num_queries = manifest['num_queries']
-    own_blocks = self._open('own_blocks')
-    npy_files.check_values(
-      own_blocks,
-      npy_files.within(null_block.ID, npy_files.INT32_MAX),
-      f'have ids of blocks, or {null_block.ID}',
-    )
     rows = {
       name: columns.Rows.open(queries_dir, name, dtype, self.num_queries)
       for name, dtype in ROWS.items()
     }
-    self._queries = EncodedQueries(np.asarray(own_blocks), **rows)
-    for name in ('ids', 'spans'):
-      rows[name].check_below(npy_files.INT32_MAX)
-    for start, stop in npy_files.pieces(self.num_queries):
-      self._check_spans(start, stop)
+    self.encoded = EncodedQueries(np.asarray(self._open('own_blocks')), **rows)
 
   @classmethod
   def open(cls, queries_dir: str, verify: bool = False) -> 'QueryTable':
@@ -126,14 +116,10 @@ class QueryTable:
 
   @property
   def own_blocks(self) -> np.ndarray:
-    return self._queries.own_blocks
-
-  @property
-  def encoded(self) -> EncodedQueries:
-    return self._queries
+    return self.encoded.own_blocks
 
   def query(self, i: int) -> Query:
-    return self._queries.query(i)
+    return self.encoded.query(i)
 
   def fit_corpus(self, table: block_table.BlockTable) -> None:
     """Maps `own_blocks` to any corpus, by content.
@@ -142,9 +128,8 @@ class QueryTable:
       UserError: It has another vocabulary, or none of the own blocks.
     """
     self._check('vocabulary_sha256', table)
-    self._queries.ids.check_below(table.vocab_size)
     key = 'corpus_fingerprint'
-    has_own = self.own_blocks != null_block.ID
+    has_own = self.own_blocks != interfaces.NULL_BLOCK
     if not has_own.any() or self.manifest[key] == table.manifest[key]:
       if self.own_blocks.max() >= table.num_blocks:
         raise errors.UserError(
@@ -154,9 +139,9 @@ class QueryTable:
         )
       return
     found = block_table.find_hashes(self._open('own_hashes'), table.hashes)
-    own_blocks = np.where(has_own, found, null_block.ID)
-    self._queries = self._queries._replace(own_blocks=own_blocks)
-    is_found = own_blocks[has_own] != null_block.ID
+    own_blocks = np.where(has_own, found, interfaces.NULL_BLOCK)
+    self.encoded = self.encoded._replace(own_blocks=own_blocks)
+    is_found = own_blocks[has_own] != interfaces.NULL_BLOCK
     if not is_found.any():
       self._check(key, table)
     if not is_found.all():
@@ -166,20 +151,6 @@ class QueryTable:
         'these queries may read their own text.',
         len(is_found),
         np.sum(~is_found),
-      )
-
-  def _check_spans(self, start: int, stop: int) -> None:
-    """Raises UserError if a span of these queries is outside its query."""
-    spans = self._queries.spans.slice(start, stop)
-    sizes = spans.lengths()
-    ends = np.repeat(self._queries.ids.slice(start, stop).lengths(), sizes // 2)
-    pairs = spans.values[: 2 * len(ends)].reshape(-1, 2)
-    are_spans = (pairs[:, 0] < pairs[:, 1]) & (pairs[:, 1] <= ends)
-    if (sizes % 2).any() or not are_spans.all():
-      raise errors.UserError(
-        f'{self._dir}/spans.npy must have a start, and an end within its '
-        f'query, for each span. Found something else in queries {start} to '
-        f'{stop}. Run bin.make_queries again.'
       )
 
   def _open(self, name: str) -> np.ndarray:

@@ -14,12 +14,12 @@ import os
 import pickletools
 from typing import Any, BinaryIO
 
+import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf import input_files
 from realm_tf.corpus import sources
-from realm_tf.data import npy_files
 
 _TITLES = 'titles.tfr'
 _TEXTS = ('SHORT_BINBYTES', 'BINBYTES', 'BINBYTES8')
@@ -106,7 +106,8 @@ def read_array(path: str) -> Iterator[bytes]:
   count = 0
   with tf.io.gfile.GFile(path, 'rb') as file:
     try:
-      dtype, shape, _ = npy_files.read_header(file)
+      np.lib.format.read_magic(file)
+      shape, _, dtype = np.lib.format.read_array_header_1_0(file)
       # The shortest text is a repetition of 2 bytes.
       if dtype.kind != 'O' or len(shape) != 1 or 2 * shape[0] > size:
         raise _Refused(f'shape {shape} and type {dtype.str} in {size} bytes')
@@ -119,7 +120,7 @@ def read_array(path: str) -> Iterator[bytes]:
         yield text
       if count != shape[0]:
         raise _Refused(f'{count} texts and shape {shape}')
-    except (ValueError, MemoryError, OverflowError, tf.errors.OpError) as error:
+    except Exception as error:  # The parsers raise many kinds of errors.
       raise errors.UserError(
         f'{path} must be an array of texts, written by NumPy. Found: {error}. '
         'The file is a pickle, which is read but never run. Give the '
@@ -147,7 +148,13 @@ def _items(file: BinaryIO, left_to_repeat: int) -> Iterator[bytes]:
         notes.append(last)
       notes[index] = last
     elif name in _RECALLS and allowed is _INSIDE:
-      text = _text_at(file, notes, argument)
+      position = notes[argument] if argument < len(notes) else -1
+      if position < 0:
+        raise _Refused('a repetition of something that is no text')
+      after = file.tell()  # Restored after the text is read again.
+      file.seek(position)
+      text: Any = next(pickletools.genops(file))[1]
+      file.seek(after)
       left_to_repeat -= len(text)
       if left_to_repeat < 0:
         raise _Refused('texts that unfold to many times the file')
@@ -161,15 +168,3 @@ def _items(file: BinaryIO, left_to_repeat: int) -> Iterator[bytes]:
         raise _Refused(f'the name {argument[:80]}')
     elif name not in allowed:
       raise _Refused(f'the instruction {name}')
-
-
-def _text_at(file: BinaryIO, notes: array.array, index: int) -> bytes:
-  """Returns a memorized text, and restores the file's position."""
-  position = notes[index] if index < len(notes) else -1
-  if position < 0:
-    raise _Refused('a repetition of something that is no text')
-  after = file.tell()
-  file.seek(position)
-  instruction: Any = next(pickletools.genops(file))
-  file.seek(after)
-  return instruction[1]

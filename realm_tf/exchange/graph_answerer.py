@@ -19,8 +19,6 @@ from realm_tf import config as config_lib
 from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.data import joining
-from realm_tf.data import null_block
-from realm_tf.model import exclusion
 from realm_tf.model import realm_model
 from realm_tf.qa import answer_choice
 from realm_tf.qa import calibration as calibration_lib
@@ -161,8 +159,8 @@ class GraphAnswerer:
     found = (scores > -float('inf')) & (num_body > 0)
     spans += scores[:, :, None, None]
     return interfaces.Scores(
-      tf.where(found[:, :, None, None], spans, exclusion.NO_SCORE),
-      tf.where(found, null + scores, exclusion.NO_SCORE),
+      tf.where(found[:, :, None, None], spans, interfaces.NO_SCORE),
+      tf.where(found, null + scores, interfaces.NO_SCORE),
     )
 
 
@@ -217,7 +215,11 @@ def find(
   """
   spans = best_spans(*scores)
   starts, ends, cut = _cut(texts, tokens, spans)
-  choice = answer_choice.choose(spans.scores, _keys(cut), answer_by, tnp)
+  # Integers that are equal where `answer_choice.key` is equal.
+  keys = string_tensors.normalize_answers(cut)
+  keys = tf.reshape(tf.where(keys == '', cut, keys), [-1])
+  keys = tf.reshape(tf.unique(keys).idx, tf.shape(cut))
+  choice = answer_choice.choose(spans.scores, keys, answer_by, tnp)
   return Evidence(spans, choice, starts, ends, cut)
 
 
@@ -226,14 +228,14 @@ def best_spans(scores: tf.Tensor, null: tf.Tensor) -> answer_choice.Spans:
   num_read, width = scores.shape[1], scores.shape[3]
   shape = tf.shape(scores)
   flat = tf.reshape(scores, [shape[0], num_read, shape[2] * width])
-  flat = tf.where(exclusion.exists(flat), flat, answer_choice.NOTHING)
+  flat = tf.where(interfaces.has_score(flat), flat, answer_choice.NOTHING)
   number = answer_choice.NUM_SPANS
   flat = tf.pad(
     flat, [[0, 0], [0, 0], [0, number]], constant_values=answer_choice.NOTHING
   )
   values, places = tf.math.top_k(flat, number)
   firsts = places // width
-  null = tf.where(exclusion.exists(null), null, answer_choice.NOTHING)
+  null = tf.where(interfaces.has_score(null), null, answer_choice.NOTHING)
   return answer_choice.Spans(
     firsts,
     firsts + places % width,
@@ -258,7 +260,7 @@ def summary(
   right = tf.where(answered, confidence.probability(signals, tnp), 0.0)
   return {
     'answers': evidence.of_spans(evidence.texts, '')[:, 0],
-    'scores': tf.where(answered, choice.scores, exclusion.NO_SCORE),
+    'scores': tf.where(answered, choice.scores, interfaces.NO_SCORE),
     'probabilities': right,
     'null_probabilities': tf.where(answered, tf.maximum(unread, 0.0), 1.0),
     'is_refused': confidence.refuses(right, signals.null),
@@ -274,12 +276,12 @@ def of_blocks(
   """
   probabilities = answer_choice.softmax(scores[:, : read_ids.shape[1]], tnp)
   return {
-    'block_ids': evidence.of_blocks(read_ids, null_block.ID),
+    'block_ids': evidence.of_blocks(read_ids, interfaces.NULL_BLOCK),
     'starts': evidence.of_spans(evidence.starts, 0),
     'ends': evidence.of_spans(evidence.ends, 0),
     'evidence_answers': evidence.of_spans(evidence.texts, ''),
     'evidence_scores': evidence.of_spans(
-      evidence.spans.scores, exclusion.NO_SCORE
+      evidence.spans.scores, interfaces.NO_SCORE
     ),
     'retrieval_probabilities': evidence.of_blocks(probabilities, 0.0),
   }
@@ -309,10 +311,3 @@ def _cut(texts, tokens, spans):
   ends = tf.where(exists, ends, 0)
   cut = tf.strings.substr(texts, starts, ends - starts, unit='UTF8_CHAR')
   return tuple(tf.reshape(values, shape) for values in (starts, ends, cut))
-
-
-def _keys(texts):
-  """Returns integers that are equal where `answer_choice.key` is equal."""
-  keys = string_tensors.normalize_answers(texts)
-  keys = tf.reshape(tf.where(keys == '', texts, keys), [-1])
-  return tf.reshape(tf.unique(keys).idx, tf.shape(texts))

@@ -23,6 +23,7 @@ from realm_tf.exchange import t5
 from realm_tf.model import bert
 from realm_tf.model import config_sizes
 from realm_tf.model import realm_model
+from realm_tf.model import weights
 from realm_tf.text import tokenizer_files
 
 _ACTIVATIONS = {
@@ -160,8 +161,7 @@ def read(path: str) -> imported.Imported:
   if values['model_type'] == 'distilbert':
     report = _add_types(arrays, report, model.reader_bert.hidden_size)
   hugging_face_names.check_whole(report, path)
-  shapes = {name: array.shape for name, array in arrays.items()}
-  config_sizes.check(model, shapes, path)
+  config_sizes.check(model, arrays, path)
   size = model.reader_bert.hidden_size
   for name in report.missing:  # Poolers; zeros where no head reads them.
     if name.startswith('reader_') or model.embedder.head != 'pooled':
@@ -189,10 +189,8 @@ def read(path: str) -> imported.Imported:
 
 
 def _add_types(
-  arrays: dict[str, np.ndarray],
-  report: hugging_face_names.Report,
-  hidden_size: int,
-) -> hugging_face_names.Report:
+  arrays: dict[str, np.ndarray], report: weights.LoadReport, hidden_size: int
+) -> weights.LoadReport:
   """Adds embeddings of segments, zeros; returns the report without them."""
   lacking = [name for name in report.missing if name.endswith(_TYPES)]
   for name in lacking:
@@ -236,7 +234,7 @@ def _convert(
   architecture: str,
   is_tied: bool,
   config_path: str,
-) -> tuple[dict[str, np.ndarray], hugging_face_names.Report]:
+) -> tuple[dict[str, np.ndarray], weights.LoadReport]:
   """Returns values by our names; UserError for fewer layers than the config."""
   roles = hugging_face_names.ROLES.get(
     architecture, hugging_face_names.BERT_ROLES

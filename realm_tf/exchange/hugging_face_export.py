@@ -7,7 +7,6 @@ BertForQuestionAnswering.
 """
 
 from collections.abc import Mapping, Sequence
-import json
 import os
 from typing import Any, Optional
 
@@ -16,6 +15,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.exchange import hugging_face_names
 from realm_tf.index import model_files
 from realm_tf.model import bert as bert_lib
@@ -64,7 +64,11 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
   has_qa = tower == 'reader' and f'{_LINEAR}/kernel' in arrays
   if has_qa:
     values['architectures'] = ['BertForQuestionAnswering']
-    theirs = _with_qa(theirs, arrays)
+    theirs = {
+      **{f'bert.{name}': array for name, array in theirs.items()},
+      'qa_outputs.weight': arrays[f'{_LINEAR}/kernel'].T,
+      'qa_outputs.bias': arrays[f'{_LINEAR}/bias'],
+    }
   _write_module(output_dir, values, theirs)
   tokenizer_files.write_hugging_face(
     output_dir, tokenizer.vocabulary, tokenizer.rules, bert.max_positions
@@ -74,12 +78,12 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
   if tower == 'reader' or embedder.head not in _POOLINGS:
     return sorted(name for name in head if not (has_qa and _LINEAR in name))
   _write_head(output_dir, embedder, bert.hidden_size, head)
-  _write_json(
+  json_text.write(
     os.path.join(output_dir, 'sentence_bert_config.json'),
     {'max_seq_length': _max_length(config, tower), 'do_lower_case': False},
   )
   prompts = {'query': embedder.query_prompt, 'document': embedder.block_prompt}
-  _write_json(
+  json_text.write(
     os.path.join(output_dir, 'config_sentence_transformers.json'),
     {
       'prompts': {
@@ -92,18 +96,6 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
     },
   )
   return []
-
-
-def _with_qa(
-  encoder: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-  """Returns the weights of a BertForQuestionAnswering."""
-  kernel, bias = (arrays[f'{_LINEAR}/{part}'] for part in ('kernel', 'bias'))
-  return {
-    **{f'bert.{name}': array for name, array in encoder.items()},
-    'qa_outputs.weight': np.ascontiguousarray(kernel.T),
-    'qa_outputs.bias': bias,
-  }
 
 
 def _text(pieces: Sequence[str]) -> str:
@@ -191,7 +183,7 @@ def _write_head(
     }
     for number, kind in enumerate(kinds)
   ]
-  _write_json(os.path.join(directory, 'modules.json'), modules)
+  json_text.write(os.path.join(directory, 'modules.json'), modules)
 
 
 def _write_module(
@@ -201,13 +193,7 @@ def _write_module(
 ) -> None:
   """Writes config.json and, if any, model.safetensors into a directory."""
   tf.io.gfile.makedirs(directory)
-  _write_json(os.path.join(directory, 'config.json'), config)
+  json_text.write(os.path.join(directory, 'config.json'), config)
   if tensors:
     path = os.path.join(directory, 'model.safetensors')
-    weights.write_arrays(tensors, path, {'format': 'pt'})  # transformers' wish.
-
-
-def _write_json(path: str, value: Any) -> None:
-  """Writes a value as indented JSON."""
-  with tf.io.gfile.GFile(path, 'w') as file:
-    file.write(json.dumps(value, indent=2, ensure_ascii=False) + '\n')
+    weights.write(tensors, path, {'format': 'pt'})  # transformers' wish.

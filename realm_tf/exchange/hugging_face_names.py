@@ -6,12 +6,13 @@ attention heads.
 
 from collections.abc import Iterable, Iterator, Mapping
 import re
-from typing import NamedTuple, Optional
+from typing import Optional
 
 import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.model import weights
 
 # Architecture -> prefix of Hugging Face's names -> our towers.
 ROLES = {
@@ -91,28 +92,16 @@ _DISTILBERT = {
 }
 
 
-class Report(NamedTuple):
-  """Sorted names of used, missing and unused weights.
-
-  Attributes:
-    used: Their names of the imported tensors.
-    missing: Our names of variables without a value, in encoders and in heads
-      that are not missing as a whole.
-    left_over: Their names of the other tensors.
-  """
-
-  used: list[str]
-  missing: list[str]
-  left_over: list[str]
-
-
 def convert(
   theirs: Mapping[str, np.ndarray],
   config: config_lib.BertConfig,
   roles: Mapping[str, tuple[str, ...]],
   originals: Optional[Mapping[str, str]] = None,
-) -> tuple[dict[str, np.ndarray], Report]:
+) -> tuple[dict[str, np.ndarray], weights.LoadReport]:
   """Returns arrays by our names, and the report.
+
+  The report has their names of used and of left over tensors, and our names of
+  missing variables, in encoders and in heads that are not missing as a whole.
 
   Args:
     theirs: Tensors by Hugging Face's names; unused tensors are not read.
@@ -140,10 +129,12 @@ def convert(
     for name in absent
     if head.findall(name)[0] in heads or '_bert/' in name
   ]
-  return ours, Report(sorted(used), sorted(missing), sorted(set(theirs) - used))
+  return ours, weights.LoadReport(
+    sorted(used), sorted(missing), sorted(set(theirs) - used)
+  )
 
 
-def check_whole(report: Report, source: str) -> None:
+def check_whole(report: weights.LoadReport, source: str) -> None:
   """Raises UserError if an encoder or a head is incomplete."""
   # Many files lack the pooler; training starts it from random weights.
   lacking = [n for n in report.missing if '/pooler_transform/' not in n]

@@ -14,8 +14,8 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.exchange import hugging_face_files
-from realm_tf.exchange import hugging_face_names
 from realm_tf.exchange import sentence_transformers
+from realm_tf.model import weights
 
 _ONE_TOWER = (
   'The source has only the embedder of queries, which also serves blocks. Add '
@@ -40,7 +40,7 @@ class Imported(NamedTuple):
 
   model: config_lib.ModelConfig
   arrays: dict[str, np.ndarray]
-  report: hugging_face_names.Report
+  report: weights.LoadReport  # As `hugging_face_names.convert` returns it.
   finetuning: config_lib.FinetuningConfig = config_lib.FinetuningConfig()
   embeddings: Optional[hugging_face_files.Rows] = None
   blocks_file: Optional[str] = None
@@ -114,7 +114,7 @@ def join(parts: Sequence[Imported], given: Given) -> Imported:
   return embedder._replace(
     model=model,
     arrays=arrays,
-    report=hugging_face_names.Report(
+    report=weights.LoadReport(
       sorted(used), sorted(missing), sorted(left_over - used)
     ),
     finetuning=reader.finetuning,

@@ -9,7 +9,6 @@ import os
 from typing import Optional
 
 from absl import logging
-import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
@@ -52,14 +51,21 @@ def write(
   config = config_lib.ExperimentConfig(model=imported.model)
   if not is_t5:
     tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
-    _check_vocabulary(imported.model, tokenizer, vocab_file)
+    for bert in (imported.model.embedder_bert, imported.model.reader_bert):
+      if not 0 <= bert.vocab_size - tokenizer.vocab_size < _MAX_PADDING:
+        raise errors.UserError(
+          f'The vocabulary must fit the weights. Found {bert.vocab_size} word '
+          f'embeddings and {tokenizer.vocab_size} lines in {vocab_file}. Give '
+          'the right --vocab_file.'
+        )
     config = fit_lengths(imported, tokenizer)
   model = realm_model.RealmModel(config.model, parts)
   loaded = model.load(imported.arrays)  # Checks every shape.
   if is_t5:
     realm_model.require_parts(loaded, 'The source')
   model_files.create(output_dir, config, vocab_file)
-  params = _write_params(imported.arrays, output_dir)
+  arrays = dict(sorted(imported.arrays.items()))
+  params = model_files.publish(output_dir, _STEP, arrays)
   if is_t5:
     return [params.path]
   corpus_dir = corpus_dir or os.path.join(output_dir, 'corpus')
@@ -80,19 +86,6 @@ def write(
       imported.embeddings, *embedder, output_dir, corpus_dir, tokenizer
     )
   return written
-
-
-def _write_params(
-  arrays: dict[str, np.ndarray], output_dir: str
-) -> versions.Version:
-  return versions.publish(
-    layout.params_root(output_dir),
-    _STEP,
-    lambda path: weights.write_arrays(
-      dict(sorted(arrays.items())), layout.params_file(path)
-    ),
-    {'params_fingerprint': weights.fingerprint_arrays(arrays)},
-  )
 
 
 def _write_index(
@@ -138,21 +131,6 @@ def _write_index(
   root = layout.index_root(output_dir)
   builder.build(_STEP, root, embeddings=rows)
   return [versions.version_path(root, _STEP)]
-
-
-def _check_vocabulary(
-  model: config_lib.ModelConfig,
-  tokenizer: wordpiece.WordpieceTokenizer,
-  vocab_file: str,
-) -> None:
-  """Raises UserError unless vocabulary and word embeddings have one size."""
-  for bert in (model.embedder_bert, model.reader_bert):
-    if not 0 <= bert.vocab_size - tokenizer.vocab_size < _MAX_PADDING:
-      raise errors.UserError(
-        f'The vocabulary must fit the weights. Found {bert.vocab_size} word '
-        f'embeddings and {tokenizer.vocab_size} lines in {vocab_file}. Give '
-        'the right --vocab_file.'
-      )
 
 
 def _parts(arrays: Collection[str]) -> list[str]:

@@ -58,8 +58,25 @@ def resolve(found: imported_lib.Imported) -> imported_lib.Imported:
     found.model, span_head='linear_null', max_span_width=_MAX_WIDTH
   )
   tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
-  number, of = _count_nulls(model, found.arrays, tokenizer)
-  has_null = 2 * number > of
+  reader = realm_model.RealmModel(model, [realm_model.SPAN], tokenizer.is_inner)
+  reader.load(found.arrays)
+  questions, passages = (
+    sampling.pad_rows(tokenizer.token_ids_batch(list(texts)), _LONGEST)
+    for texts in (_PAIRS.keys(), _PAIRS.values())
+  )
+  tokens = joining.pack_pairs(
+    tf.constant(questions),
+    tf.constant(np.tile(passages, [len(questions), 1, 1])),
+    *tokenizer.special_ids,
+    min(2 * _LONGEST, model.reader_bert.max_positions),
+  )
+  scores = reader.span_reader(tokens, passages.shape[1])
+  best = tf.reduce_max(scores.spans, axis=[2, 3])
+  # Passages that answer another question, and those with a null span.
+  is_foreign = ~np.eye(len(questions), dtype=bool)
+  number = np.sum((scores.null > best).numpy() & is_foreign)
+  of = np.sum(is_foreign)
+  has_null = bool(2 * number > of)
   says = (
     'a reader that can say so, as after SQuAD 2.0'
     if has_null
@@ -77,32 +94,3 @@ def resolve(found: imported_lib.Imported) -> imported_lib.Imported:
     ),
     notes=(note, *found.notes),
   )
-
-
-def _count_nulls(
-  model: config_lib.ModelConfig,
-  arrays: dict[str, np.ndarray],
-  tokenizer: wordpiece.WordpieceTokenizer,
-) -> tuple[int, int]:
-  """Returns how many passages that answer another question have a null span.
-
-  Also returns the number of such passages.
-  """
-  reader = realm_model.RealmModel(model, [realm_model.SPAN], tokenizer.is_inner)
-  reader.load(arrays)
-  questions, passages = (
-    sampling.pad_rows(tokenizer.token_ids_batch(list(texts)), _LONGEST)
-    for texts in (_PAIRS.keys(), _PAIRS.values())
-  )
-  bodies = np.tile(passages, [len(questions), 1, 1])
-  tokens = joining.pack_pairs(
-    tf.constant(questions),
-    tf.constant(bodies),
-    *tokenizer.special_ids,
-    min(2 * _LONGEST, model.reader_bert.max_positions),
-  )
-  scores = reader.span_reader(tokens, passages.shape[1])
-  best = tf.reduce_max(scores.spans, axis=[2, 3])
-  is_foreign = ~np.eye(len(questions), dtype=bool)
-  is_null = (scores.null > best).numpy() & is_foreign
-  return int(is_null.sum()), int(is_foreign.sum())

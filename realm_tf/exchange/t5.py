@@ -14,10 +14,10 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf import json_text
 from realm_tf.exchange import hugging_face_files
-from realm_tf.exchange import hugging_face_names
 from realm_tf.exchange import imported
 from realm_tf.model import config_sizes
 from realm_tf.model import seq2seq
+from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.text import sentencepieces
 
@@ -122,7 +122,7 @@ def load(
   return imported.Imported(
     config_lib.ModelConfig(seq2seq=config),
     arrays,
-    hugging_face_names.Report(sorted(arrays), [], []),
+    weights.LoadReport(sorted(arrays), [], []),
     vocab_file=path,
   )
 
@@ -164,8 +164,7 @@ def read(
     )
   if config.tied_logits:
     arrays.pop(_PREFIX + 'decoder/logits/kernel', None)
-  shapes = {name: array.shape for name, array in arrays.items()}
-  config_sizes.check(config_lib.ModelConfig(seq2seq=config), shapes, directory)
+  config_sizes.check(config_lib.ModelConfig(seq2seq=config), arrays, directory)
   return config, arrays
 
 

@@ -25,6 +25,7 @@ from realm_tf.exchange import hugging_face_files
 from realm_tf.exchange import hugging_face_names
 from realm_tf.exchange import imported
 from realm_tf.model import bert as bert_lib
+from realm_tf.model import weights
 
 _HEAD_SIZE = 64  # BERT's head size at every hidden size.
 _WORDS = 'embeddings.word_embeddings.weight'
@@ -58,18 +59,8 @@ _SUFFIXES = {'kernel': 'weight', 'gamma': 'weight', 'beta': 'bias'}
 _STEP = re.compile(r'(.*)-(\d+)')
 
 
-class _Checkpoint(NamedTuple):
-  """The variables of a checkpoint.
-
-  Attributes:
-    arrays: Values by kind and Hugging Face's names; kernels are [out, in].
-    rows: The index's matrix, if any.
-  """
-
-  prefix: str
-  found: 'Recognized'
-  arrays: dict[str, dict[str, np.ndarray]]
-  rows: Optional[hugging_face_files.Rows]
+# Kind -> Hugging Face's name -> value; kernels are [out, in].
+_Arrays = dict[str, dict[str, np.ndarray]]
 
 
 def load(
@@ -81,20 +72,21 @@ def load(
   """
   prefixes, others = find(source)
   checkpoints = [*map(_open, prefixes)]
-  kinds = {kind for each in checkpoints for kind in each.arrays}
+  kinds = {kind for _, arrays, _ in checkpoints for kind in arrays}
   if not kinds:
     raise errors.UserError(
       f'tf1:{source} must hold a BERT encoder. Found none. Give the prefixes '
       "of the embedder's and the reader's checkpoints, with commas."
     )
-  readers = [
-    each.arrays[READER] for each in checkpoints if READER in each.arrays
-  ]
+  readers = [arrays[READER] for _, arrays, _ in checkpoints if READER in arrays]
   # No released BERT has a span head.
   is_plain = EMBEDDER not in kinds and not any(
     name.startswith('qa_outputs.') for names in readers for name in names
   )
-  parts = [_part(each, is_plain, given.num_heads) for each in checkpoints]
+  parts = [
+    _part(prefix, *each, is_plain=is_plain, num_heads=given.num_heads)
+    for prefix, each in zip(prefixes, checkpoints, strict=True)
+  ]
   given = given._replace(
     blocks_file=given.blocks_file or _only(others, 'blocks.tfr'),
     vocab_file=given.vocab_file or _only(others, 'vocab.txt'),
@@ -102,13 +94,18 @@ def load(
   return imported.join(parts, given)
 
 
-def _open(prefix: str) -> _Checkpoint:
-  """Reads a checkpoint; TensorFlow compares checksums."""
+def _open(
+  prefix: str,
+) -> tuple['Recognized', _Arrays, Optional[hugging_face_files.Rows]]:
+  """Returns a checkpoint's names, values and, if any, the index's matrix.
+
+  TensorFlow compares checksums.
+  """
   with _checked(prefix):
     reader = tf.train.load_checkpoint(prefix)
     names = reader.get_variable_to_shape_map()
   found = recognize(names, prefix)
-  arrays: dict[str, dict[str, np.ndarray]] = {}
+  arrays: _Arrays = {}
   for kind, by_theirs in found.parts.items():
     arrays[kind] = {}
     for theirs, name in by_theirs.items():
@@ -126,39 +123,46 @@ def _open(prefix: str) -> _Checkpoint:
         f'{matrix.shape} in {prefix}. Leave this checkpoint out.'
       )
     rows = hugging_face_files.Rows(matrix.shape, matrix.__getitem__, prefix)
-  return _Checkpoint(prefix, found, arrays, rows)
+  return found, arrays, rows
 
 
 def _part(
-  checkpoint: _Checkpoint, is_plain: bool, num_heads: Optional[int]
+  prefix: str,
+  found: 'Recognized',
+  values: _Arrays,
+  rows: Optional[hugging_face_files.Rows],
+  *,
+  is_plain: bool,
+  num_heads: Optional[int],
 ) -> imported.Imported:
   """Returns a part of the model; everything starts from a plain BERT."""
   towers = {EMBEDDER: ('shared',), READER: ('reader',)}
   if is_plain:
     towers[READER] = 'shared', 'reader'
-  found, arrays, berts = checkpoint.found, {}, {}
+  arrays: dict[str, np.ndarray] = {}
+  berts: dict[str, config_lib.BertConfig] = {}
   used = [found.block_embeddings] if found.block_embeddings else []
   missing, left_over = [], [*found.left_over]
-  for kind, theirs in checkpoint.arrays.items():
+  for kind, theirs in values.items():
     names = found.parts[kind]
-    berts[kind] = _bert_config(theirs, names, checkpoint.prefix, num_heads)
+    berts[kind] = _bert_config(theirs, names, prefix, num_heads)
     ours, report = hugging_face_names.convert(
       theirs, berts[kind], {'': towers[kind]}
     )
-    hugging_face_names.check_whole(report, checkpoint.prefix)
+    hugging_face_names.check_whole(report, prefix)
     arrays |= ours
     used += [names[name] for name in report.used]
     missing += report.missing
     left_over += [names[name] for name in report.left_over]
   return imported.Imported(
-    _model_config(checkpoint.arrays, berts),
+    _model_config(values, berts),
     arrays,
-    hugging_face_names.Report(used, missing, left_over),
-    embeddings=checkpoint.rows,
+    weights.LoadReport(used, missing, left_over),
+    embeddings=rows,
     notes=('A plain BERT: both embedders and the reader start from it.',)
     if is_plain
     else (),
-    path=checkpoint.prefix,
+    path=prefix,
     is_tuned=len(berts) == 2,
   )
 

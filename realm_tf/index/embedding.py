@@ -6,7 +6,7 @@ block, and batches of short blocks have more blocks.
 
 from collections.abc import Callable, Iterable, Iterator
 import importlib.util
-from typing import Any, NamedTuple, Optional, TypeVar
+from typing import Any, Optional, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -15,7 +15,6 @@ from realm_tf import config as config_lib
 from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.data import joining
-from realm_tf.data import null_block
 from realm_tf.model import lean_encoder
 from realm_tf.model import precision
 from realm_tf.model import realm_model
@@ -30,12 +29,9 @@ _T = TypeVar('_T')
 BlockEmbed = Callable[[np.ndarray, np.ndarray, int], tf.Tensor]
 
 
-class _Batch(NamedTuple):
-  """Blocks embedded at once, filled up to `size` with null blocks."""
-
-  rows: np.ndarray  # Positions in `block_ids`, int64 [at most `size`].
-  size: int
-  length: int  # In wordpieces.
+# Positions in `block_ids`, int64 [at most `size`]; the size that null blocks
+# fill up to; and the length in wordpieces.
+_Batch = tuple[np.ndarray, int, int]
 
 
 def compile_blocks(
@@ -94,13 +90,14 @@ def embed_blocks(
   )
 
   def embed_batch(batch: _Batch) -> tuple[np.ndarray, tf.Tensor]:
-    ids = np.full([batch.size], null_block.ID, np.int64)
-    ids[: len(batch.rows)] = block_ids[batch.rows]
-    tokens = table.gather(ids, lengths.title_tokens, batch.length)
-    return batch.rows, embed(*tokens, batch.length)
+    rows, size, length = batch
+    ids = np.full([size], interfaces.NULL_BLOCK, np.int64)
+    ids[: len(rows)] = block_ids[rows]
+    tokens = table.gather(ids, lengths.title_tokens, length)
+    return rows, embed(*tokens, length)
 
   if not len(block_ids):  # Embedding a null block shows D.
-    nothing = _Batch(block_ids, 1, min(_LENGTH_STEP, lengths.block_tokens))
+    nothing = block_ids, 1, min(_LENGTH_STEP, lengths.block_tokens)
     return np.zeros([0, embed_batch(nothing)[1].shape[-1]], np.float32)
   result: Optional[np.ndarray] = None
   batches = _batches(totals, lengths, batch_size)
@@ -151,7 +148,7 @@ def _batches(
     longest = int(totals[order[start]])
     size, length = next(each for each in full if each[1] >= longest)
     size = min(at_most, size)
-    yield _Batch(order[start : start + size], size, length)
+    yield order[start : start + size], size, length
     start += size
 
 
@@ -230,11 +227,12 @@ def openvino_blocks(
   """Returns the block embedder on OpenVINO, with the current variables."""
   embedder = model.block_embedder
   encode = _openvino_encoder(model, embedder, dtype)
-  pack = _packer(
+  pack = tf.function(
     lambda titles, bodies, length: model.with_block_prompt(
       joining.pack(titles, bodies, *special_ids, length)
     ),
-    [_IDS, _IDS, tf.TensorSpec([], tf.int32)],
+    input_signature=[_IDS, _IDS, tf.TensorSpec([], tf.int32)],
+    autograph=False,
   )
 
   def embed(titles: np.ndarray, bodies: np.ndarray, length: int) -> tf.Tensor:
@@ -283,20 +281,25 @@ def _openvino_queries(
   embedder = model.query_embedder
   encode = _openvino_encoder(model, embedder, 'float32')
   size = model.config.embedder_bert.hidden_size
-  pack = _packer(
+  # One graph for all shapes: no query waits for a compilation.
+  pack = tf.function(
     lambda ids: model.with_query_prompt(
       joining.pack_longest(ids, None, *special_ids, query_tokens)
     ),
-    [_IDS],
+    input_signature=[_IDS],
+    autograph=False,
   )
-  head = _packer(
+  head = tf.function(
     lambda mask, sequence, pooled: (
       model.score_scale
       * embedder.from_outputs(
         {'sequence_output': sequence, 'pooled_output': pooled}, mask
       )
     ),
-    [_IDS, tf.TensorSpec([None, None, size]), tf.TensorSpec([None, size])],
+    input_signature=[
+      *(_IDS, tf.TensorSpec([None, None, size]), tf.TensorSpec([None, size]))
+    ],
+    autograph=False,
   )
 
   def embed(query_ids: np.ndarray) -> np.ndarray:
@@ -307,13 +310,6 @@ def _openvino_queries(
     ).numpy()
 
   return embed
-
-
-def _packer(
-  function: Callable[..., Any], signature: list[tf.TensorSpec]
-) -> Any:
-  """Returns one graph for all shapes: no query waits for a compilation."""
-  return tf.function(function, input_signature=signature, autograph=False)
 
 
 def _openvino_encoder(

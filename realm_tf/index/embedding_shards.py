@@ -38,9 +38,23 @@ def write(
 
   The error names blocks, counted from `first_block`.
   """
-  with np.errstate(over='ignore'):  # `_check_finite` finds overflows.
-    encoded = _encode(rows, dtype)
-  _check_finite(encoded, dtype, first_block, os.path.join(directory, name))
+  with np.errstate(over='ignore'):  # The check below finds overflows.
+    encoded = (
+      rows.astype(_BFLOAT16).view(np.uint16)
+      if dtype == 'bfloat16'
+      else np.ascontiguousarray(rows, dtype)
+    )
+  for start in range(0, len(encoded), _ROWS_AT_ONCE):
+    piece = encoded[start : start + _ROWS_AT_ONCE]
+    is_wrong = ~np.isfinite(_decode(piece, dtype)).all(axis=1)
+    if is_wrong.any():
+      block = first_block + start + int(np.argmax(is_wrong))
+      raise errors.UserError(
+        f'Embeddings must be finite numbers of {dtype}. Found NaN, infinity or '
+        f'a larger one in block {block}, in {os.path.join(directory, name)}. '
+        'Check the weights of the block embedder, or build with '
+        '--set=index.storage_dtype=float32.'
+      )
   buffer = io.BytesIO()
   np.save(buffer, encoded, allow_pickle=False)
   data = buffer.getvalue()
@@ -94,11 +108,6 @@ class Embeddings:
     del copy  # Only a single float32 shard is returned without a copy.
     return np.asarray(self._slice(0, len(self)), dtype)
 
-  def check_finite(self) -> None:
-    """Raises UserError if a number in any shard is NaN or infinite."""
-    for part, end in zip(self._parts, self._ends, strict=True):
-      _check_finite(part, self._dtype, int(end) - len(part), part.filename)
-
   def _slice(self, start: int, stop: int) -> np.ndarray:
     pieces = []
     for part, end in zip(self._parts, self._ends, strict=True):
@@ -109,28 +118,6 @@ class Embeddings:
     if len(pieces) == 1:
       return pieces[0]
     return np.concatenate([np.zeros([0, self.shape[1]], np.float32), *pieces])
-
-
-def _check_finite(
-  encoded: np.ndarray, dtype: str, first_block: int, path: str
-) -> None:
-  """Raises UserError if rows, encoded as on disk, are not finite."""
-  for start in range(0, len(encoded), _ROWS_AT_ONCE):
-    piece = encoded[start : start + _ROWS_AT_ONCE]
-    is_wrong = ~np.isfinite(_decode(piece, dtype)).all(axis=1)
-    if is_wrong.any():
-      block = first_block + start + int(np.argmax(is_wrong))
-      raise errors.UserError(
-        f'Embeddings must be finite numbers of {dtype}. Found NaN, infinity or '
-        f'a larger one in block {block}, in {path}. Check the weights of the '
-        'block embedder, or build with --set=index.storage_dtype=float32.'
-      )
-
-
-def _encode(rows: np.ndarray, dtype: str) -> np.ndarray:
-  if dtype == 'bfloat16':
-    return rows.astype(_BFLOAT16).view(np.uint16)
-  return np.ascontiguousarray(rows, dtype)
 
 
 def _decode(rows: np.ndarray, dtype: str) -> np.ndarray:

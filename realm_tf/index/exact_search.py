@@ -20,7 +20,6 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import interfaces
-from realm_tf.data import null_block
 from realm_tf.index import searcher
 
 GROUP = 64
@@ -179,14 +178,14 @@ def top_rows(
 
   # A TPU needs the static number.
   shape = [queries.shape[0] or tf.shape(queries)[0], k]
-  nothing = tf.fill(shape, null_block.ID), tf.fill(shape, -np.inf)
+  nothing = tf.fill(shape, interfaces.NULL_BLOCK), tf.fill(shape, -np.inf)
   _, numbers, values = tf.while_loop(
     lambda i, *_: i * chunk < size,
     step,
     (tf.constant(0), *nothing),
     parallel_iterations=1,
   )
-  return tf.where(values > -np.inf, numbers, null_block.ID), values
+  return tf.where(values > -np.inf, numbers, interfaces.NULL_BLOCK), values
 
 
 def chunk_rows(num_rows: int, num_queries: int) -> int:

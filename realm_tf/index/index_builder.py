@@ -301,7 +301,7 @@ class IndexBuilder:
       version.path, shards, plan.storage_dtype
     )
     queries = None
-    if not searchers.is_exact(searchers.kind(config, plan.num_blocks)):
+    if searchers.kind(config, plan.num_blocks) not in searchers.EXACT_KINDS:
       lengths = self.config.lengths
       embed = embedding.compile_queries(
         self._model, lengths.query_tokens, self._special_ids
@@ -334,7 +334,7 @@ def open_builder(
   whole_blocks.check(table, config.lengths)
   tokenizer = opened.tokenizer
   model_files.check_vocabulary(model_dir, tokenizer, table)
-  opened.check_sizes()
+  opened.read_params()  # Compares their sizes with the config's.
   return IndexBuilder(
     table, config, tokenizer.special_ids, tokenizer.mask_id, strategy=strategy
   )

@@ -3,7 +3,7 @@
 <dir>/config.json  vocab.txt  params/000000500/  index/000000500/
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 import dataclasses
 from typing import Any, Optional
 
@@ -50,14 +50,13 @@ class OpenModel:
   index: storage.Index = _NOT_OPENED  # None without `with_index`.
 
   def read_params(self) -> dict[str, np.ndarray]:
-    """Returns the newest parameters; raises UserError if damaged."""
-    return read_params(self.params)
+    """Returns the newest parameters.
 
-  def check_sizes(self) -> None:
-    """Raises UserError unless config and weights have the same sizes."""
-    path = self.params.path
-    shapes = weights.read_shapes(layout.params_file(path))
-    config_sizes.check(self.config.model, shapes, path)
+    Raises UserError if they are damaged, or have other sizes than the config.
+    """
+    arrays = read_params(self.params)
+    config_sizes.check(self.config.model, arrays, self.params.path)
+    return arrays
 
   def with_index(self, index_dir: Optional[str] = None) -> 'OpenModel':
     """Returns this model with an index of the corpus, by default the newest.
@@ -145,8 +144,6 @@ def open_model(
         f'{opened.params.path}. Make one with {maker}.'
       )
   built = [part for part in built if part in (*parts, *optional)]
-  shapes = {name: array.shape for name, array in arrays.items()}
-  config_sizes.check(opened.config.model, shapes, opened.params.path)
   model = realm_model.RealmModel(
     opened.config.model,
     built,
@@ -199,6 +196,18 @@ def check_vocabulary(
       f'sha256 {found[:12]} and a corpus with {expected[:12]}. Make the corpus '
       f'with --vocab_file={vocab_file}.'
     )
+
+
+def publish(
+  model_dir: str, step: int, arrays: Mapping[str, np.ndarray]
+) -> versions.Version:
+  """Writes params/<step>/ of a model directory."""
+  return versions.publish(
+    layout.params_root(model_dir),
+    step,
+    lambda path: weights.write(arrays, layout.params_file(path)),
+    {'params_fingerprint': weights.fingerprint(arrays)},
+  )
 
 
 def read_params(params: versions.Version) -> dict[str, np.ndarray]:

@@ -14,7 +14,6 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf import interfaces
-from realm_tf.data import null_block
 from realm_tf.index import scann_searcher
 from realm_tf.index import searcher
 
@@ -103,6 +102,6 @@ class ScannModule(tf.Module):
     # ScaNN pads missing hits with id 0 and a score of NaN.
     found = tf.math.is_finite(scores)
     return (
-      tf.where(found, ids, null_block.ID),
+      tf.where(found, ids, interfaces.NULL_BLOCK),
       tf.where(found, scores, -float('inf')),
     )

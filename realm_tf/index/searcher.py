@@ -9,7 +9,6 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import interfaces
-from realm_tf.data import null_block
 
 MIN_BLOCKS = 16  # The fewest points to train a codebook of 4 bits on.
 _UNTUNED_SHARE = 0.1  # Of the leaves.
@@ -76,7 +75,8 @@ def nothing(num_queries: int, k: int) -> interfaces.Neighbors:
   """Returns [Q, k] without any block."""
   shape = num_queries, k
   return interfaces.Neighbors(
-    np.full(shape, null_block.ID, np.int32), np.full(shape, -np.inf, np.float32)
+    np.full(shape, interfaces.NULL_BLOCK, np.int32),
+    np.full(shape, -np.inf, np.float32),
   )
 
 
@@ -87,7 +87,7 @@ def fill(neighbors: interfaces.Neighbors, k: int) -> interfaces.Neighbors:
     return neighbors
   padding = [[0, 0], [0, missing]]
   return interfaces.Neighbors(
-    np.pad(neighbors.block_ids, padding, constant_values=null_block.ID),
+    np.pad(neighbors.block_ids, padding, constant_values=interfaces.NULL_BLOCK),
     np.pad(neighbors.scores, padding, constant_values=-np.inf),
   )
 
@@ -98,6 +98,6 @@ def mark_missing(
   """Returns neighbours, [Q, K], with -1 where a score is not finite."""
   found = np.isfinite(scores)
   return interfaces.Neighbors(
-    np.where(found, block_ids, null_block.ID).astype(np.int32),
+    np.where(found, block_ids, interfaces.NULL_BLOCK).astype(np.int32),
     np.where(found, scores, -np.inf).astype(np.float32),
   )

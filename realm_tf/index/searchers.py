@@ -31,7 +31,7 @@ from realm_tf.data import sampling
 from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
 
-_EXACT_KINDS = ('brute_force', 'device')
+EXACT_KINDS = ('brute_force', 'device')
 _TOP = 10
 _LEAVES_RATIO = 1.25  # Between numbers of leaves to try.
 # Multiples of k to rescore, up to max(_MOST_RESCORED, _MOST_MULTIPLE * k)
@@ -52,7 +52,7 @@ _EFFORT = {
 # The field 'searcher' of an index's manifest.
 SHAPE = json_text.object_of(
   {
-    'kind': json_text.one_of(*_EXACT_KINDS, 'scann', 'milvus'),
+    'kind': json_text.one_of(*EXACT_KINDS, 'scann', 'milvus'),
     'num_leaves': json_text.optional(json_text.count(1)),
     # Until 0.6, 'disk': without rescoring, such an index would find less.
     'vectors': json_text.optional(json_text.one_of(None)),
@@ -76,18 +76,13 @@ def kind(config: config_lib.IndexConfig, num_blocks: int) -> str:
 
   Blocks too few to train an approximate searcher are searched exactly.
   """
-  if is_exact(config.searcher):
+  if config.searcher in EXACT_KINDS:
     return config.searcher
   if num_blocks < searcher_lib.MIN_BLOCKS:
     return 'brute_force'
   if config.searcher == 'auto':
     return 'brute_force' if num_blocks < config.exact_below_blocks else 'scann'
   return config.searcher
-
-
-def is_exact(chosen: str) -> bool:
-  """Returns whether searchers of a kind are exact."""
-  return chosen in _EXACT_KINDS
 
 
 def build(
@@ -105,7 +100,7 @@ def build(
     ks: Numbers of blocks that jobs search for.
   """
   settings: dict[str, Any] = {'kind': kind(config, len(embeddings))}
-  if is_exact(settings['kind']):
+  if settings['kind'] in EXACT_KINDS:
     if settings['kind'] == 'device' and config.storage_dtype == 'bfloat16':
       settings['dtype'] = 'bfloat16'  # The dtype on disk.
     return Built(_exact(settings, embeddings), settings)
@@ -301,7 +296,7 @@ def load(
     own_process: Whether ScaNN runs in a process of its own, since it holds
       Python's lock while it loads.
   """
-  if is_exact(settings['kind']):
+  if settings['kind'] in EXACT_KINDS:
     return _exact(settings, embeddings)
   rows, leaves = settings.get('efforts'), settings.get('num_leaves')
   if not rows or not leaves:

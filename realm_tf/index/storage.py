@@ -101,7 +101,9 @@ def make_plan(
   return Plan(
     corpus_fingerprint=corpus_fingerprint,
     num_blocks=num_blocks,
-    params_fingerprint=weights.fingerprint(embedder_variables(model)),
+    params_fingerprint=weights.fingerprint(
+      weights.values(embedder_variables(model))
+    ),
     embedder_fingerprint=embedder_fingerprint(model),
     block_tokens=config.lengths.block_tokens,
     title_tokens=config.lengths.title_tokens,
@@ -119,7 +121,7 @@ def begin(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
   # Other processes may begin or read the same version at the same time.
   params_file = layout.params_file(path)
   staging = f'{params_file}.{uuid.uuid4().hex}'
-  weights.write(embedder_variables(model), staging)
+  weights.write(weights.values(embedder_variables(model)), staging)
   tf.io.gfile.rename(staging, params_file, overwrite=True)
   json_text.write(os.path.join(path, 'plan.json'), plan._asdict())
 
@@ -145,7 +147,8 @@ def embedder_fingerprint(model: realm_model.RealmModel) -> str:
   same fingerprint: both embed blocks equally.
   """
   fingerprint = weights.fingerprint(
-    model.block_embedder.variables, realm_model.EMBEDDER_PREFIXES
+    weights.values(model.block_embedder.variables),
+    realm_model.EMBEDDER_PREFIXES,
   )
   prompt = model.config.embedder.block_prompt
   if not prompt:
@@ -253,20 +256,12 @@ def open_version(
       f'{corpus_fingerprint[:12]}. Build it again with bin.build_index.'
     )
   versions.verify(path)
-  embeddings = read_embeddings(path, manifest)
-  embeddings.check_finite()
-  return manifest, embeddings
+  return manifest, read_embeddings(path, manifest)
 
 
 def read_manifest(path: str) -> dict[str, Any]:
   """Returns a version's manifest, or raises UserError; checks no other file."""
   manifest = versions.read_manifest(path, KIND)
-  number = sum(num_blocks for _, num_blocks in manifest['shards'])
-  if number != manifest['num_blocks']:
-    raise errors.UserError(
-      f"'shards' in the manifest of {path} must have {manifest['num_blocks']} "
-      f"blocks, as 'num_blocks' says. Found {number}. {_ADVICE}"
-    )
   names = [name for name, _ in manifest['shards']]
   names.append(_hashes(manifest['assets']))
   manifests.require_files(manifest, names, path, _ADVICE)
@@ -277,15 +272,9 @@ def read_embeddings(
   path: str, manifest: dict[str, Any]
 ) -> embedding_shards.Embeddings:
   """Opens a version's embeddings; UserError if manifest and files differ."""
-  embeddings = embedding_shards.Embeddings(
+  return embedding_shards.Embeddings(
     path, manifest['shards'], manifest['storage_dtype']
   )
-  if embeddings.shape[1] != manifest['embedding_size']:
-    raise errors.UserError(
-      f'Embeddings in {path} must have the width of its manifest, '
-      f'{manifest["embedding_size"]}. Found {embeddings.shape[1]}. {_ADVICE}'
-    )
-  return embeddings
 
 
 def read_hashes(path: str, manifest: dict[str, Any]) -> np.ndarray:

@@ -4,7 +4,9 @@ A damaged config may have a hidden size of a billion or a thousand layers, which
 would take all memory or minutes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+
+import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
@@ -47,13 +49,14 @@ _T5_QUERY = (
 
 def check(
   config: config_lib.ModelConfig,
-  shapes: Mapping[str, Sequence[int]],
+  arrays: Mapping[str, np.ndarray],
   params_path: str,
 ) -> None:
   """Raises UserError for the first size that differs from the weights.
 
   Networks without weights are not checked.
   """
+  shapes = {name: array.shape for name, array in arrays.items()}
   for prefix, section in _NETWORKS.items():
     sizes = getattr(config, section)
     own = {

@@ -38,7 +38,22 @@ def island(function: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
   The function takes a product, bfloat16 [..., C], its bias, float [C], and any
   further tensors; float vectors are broadcast over rows.
   """
-  forward, backward = compiled(function), _gradient_of(function)
+  forward = compiled(function)
+
+  @compiled
+  def backward(inputs, upstream):
+    """Returns gradients of all inputs but the bias, one a row for a vector."""
+    product, bias, *others = inputs
+    others = [
+      tf.broadcast_to(x, tf.shape(product)) if _is_vector(x) else x
+      for x in others
+    ]
+    sources = [product, *others]
+    with tf.GradientTape() as tape:
+      tape.watch([x for x in sources if x.dtype.is_floating])
+      outputs = tf.nest.flatten(function(product, bias, *others))
+    gradients = tape.gradient(outputs, sources, upstream)
+    return [g if g is None else tf.cast(g, tf.bfloat16) for g in gradients]
 
   @tf.custom_gradient
   def call(*inputs):
@@ -53,30 +68,6 @@ def island(function: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
     return forward(*inputs), gradient
 
   return call
-
-
-def _gradient_of(function):
-  """Returns an island of inputs and upstream gradients.
-
-  The island returns the gradients of all inputs but the bias. A vector has one
-  gradient per row.
-  """
-
-  @compiled
-  def backward(inputs, upstream):
-    product, bias, *others = inputs
-    others = [
-      tf.broadcast_to(x, tf.shape(product)) if _is_vector(x) else x
-      for x in others
-    ]
-    sources = [product, *others]
-    with tf.GradientTape() as tape:
-      tape.watch([x for x in sources if x.dtype.is_floating])
-      outputs = tf.nest.flatten(function(product, bias, *others))
-    gradients = tape.gradient(outputs, sources, upstream)
-    return [g if g is None else tf.cast(g, tf.bfloat16) for g in gradients]
-
-  return backward
 
 
 def _is_vector(tensor):

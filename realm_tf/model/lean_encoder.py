@@ -10,10 +10,10 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.model import bert
 from realm_tf.model import bfloat16_layer
 from realm_tf.model import dropout
-from realm_tf.model import exclusion
 from realm_tf.model import layer_loop
 from realm_tf.model import precision
 from realm_tf.model import weights
@@ -91,7 +91,7 @@ class LeanEncoder:
       states = dropout.drop(
         states, self._config.dropout_rate, dropout.draw_seed()
       )
-    bias = tf.cast(1 - tokens['input_mask'], tf.float32) * exclusion.NO_SCORE
+    bias = tf.cast(1 - tokens['input_mask'], tf.float32) * interfaces.NO_SCORE
     last = self._config.num_layers - 1
     # Drawn outside the layers, which may be computed twice.
     seeds = [
@@ -152,7 +152,14 @@ class LeanEncoder:
     ]
     names = list(layers[0])
     stacked = [
-      tf.stack([self._stored(each[name], name) for each in layers])
+      tf.stack(
+        [
+          tf.cast(
+            each[name], self._dtype if name.endswith('kernel') else tf.float32
+          )
+          for each in layers
+        ]
+      )
       for name in names
     ]
     is_training = seeds[0].output is not None
@@ -171,10 +178,6 @@ class LeanEncoder:
       tf.stack([tf.stack(each) for each in seeds]) if is_training else None,
       [] if self._recompute else layer_loop.product_specs(states, self._config),
     )
-
-  def _stored(self, variable, name):
-    is_kernel = name.endswith('kernel')
-    return tf.cast(variable, self._dtype if is_kernel else tf.float32)
 
   def _whole_layer(self, name, bias, seeds, positions):
     """Returns the same as `_islands_layer`."""

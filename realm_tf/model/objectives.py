@@ -8,7 +8,7 @@ from typing import Optional
 
 import tensorflow as tf
 
-from realm_tf.model import exclusion
+from realm_tf import interfaces
 
 NULL_POSITION = 0  # The null block is always the first candidate.
 
@@ -79,10 +79,10 @@ def positive_log_likelihood(
     hard: Whether only the likeliest positive counts, log max_{s in S(y)} p(s):
       HardEM (Min et al. 2019), for answers with irrelevant occurrences.
   """
-  scores = tf.maximum(tf.cast(scores, tf.float32), exclusion.NO_SCORE)
-  is_positive = tf.logical_and(is_positive, exclusion.exists(scores))
+  scores = tf.maximum(tf.cast(scores, tf.float32), interfaces.NO_SCORE)
+  is_positive = tf.logical_and(is_positive, interfaces.has_score(scores))
   join = tf.reduce_max if hard else tf.reduce_logsumexp
-  numerator = join(tf.where(is_positive, scores, exclusion.NO_SCORE), axis=-1)
+  numerator = join(tf.where(is_positive, scores, interfaces.NO_SCORE), axis=-1)
   log_likelihood = numerator - tf.reduce_logsumexp(scores, axis=-1)
   return tf.where(tf.reduce_any(is_positive, axis=-1), log_likelihood, 0.0)
 
@@ -194,7 +194,7 @@ def _scores_and_own(
   """Returns f(x,z), float32 [B, N], and each query's own row z, int32 [B]."""
   scores = tf.matmul(queries, blocks, transpose_b=True)
   if is_compared is not None:
-    scores = tf.where(is_compared, scores, exclusion.NO_SCORE)
+    scores = tf.where(is_compared, scores, interfaces.NO_SCORE)
   return scores, first + tf.range(tf.shape(queries)[0])
 
 
@@ -215,18 +215,3 @@ def marginal_utility(
   The authors' release calls it retrieval utility and selects models by it.
   """
   return log_p_y - log_p_y_given_z[:, NULL_POSITION]
-
-
-def rank_of_best(scores: tf.Tensor, log_p_y_given_z: tf.Tensor) -> tf.Tensor:
-  """Returns the retriever's rank of the most useful block, float32 [B].
-
-  Ranks begin at 1; equal scores share the better rank. The first of equally
-  useful blocks counts.
-
-  Args:
-    scores: f(x,z), float32 [B, K].
-    log_p_y_given_z: log p(y|z,x), float32 [B, K].
-  """
-  best = tf.argmax(log_p_y_given_z, axis=-1, output_type=tf.int32)  # [B]
-  of_best = tf.gather(scores, best, batch_dims=1)[:, None]
-  return 1.0 + tf.reduce_sum(tf.cast(scores > of_best, tf.float32), axis=-1)

@@ -15,7 +15,6 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.model import bert
-from realm_tf.model import exclusion
 from realm_tf.model import span_reader
 from realm_tf.model import weights
 
@@ -118,11 +117,26 @@ class _Graph:
     )
     states = self._embed(ids, types)
     is_padding = ops.subtract(floats(1.0), ops.convert(mask, 'f32'))
-    bias = ops.multiply(is_padding, floats(exclusion.NO_SCORE))
+    bias = ops.multiply(is_padding, floats(interfaces.NO_SCORE))
     bias = ops.unsqueeze(bias, ints([1, 2]))  # [B, 1, 1, L]
     last = self._config.num_layers - 1
+    activate = {
+      'relu': ops.relu,
+      'gelu': lambda values: ops.gelu(values, 'erf'),
+      'gelu_tanh': lambda values: ops.gelu(values, 'tanh'),
+    }[self._config.activation]
     for i in range(last + 1):
-      states = self._layer(i, states, bias, cls_only and i == last)
+      name = f'transformer/layer_{i}'
+      queried = self._first(states) if cls_only and i == last else states
+      attended = self._attend(f'{name}/self_attention', queried, states, bias)
+      states = self._layer_norm(
+        f'{name}/self_attention_layer_norm', ops.add(queried, attended)
+      )
+      inner = activate(self._dense(f'{name}/intermediate', states))
+      output = self._dense(f'{name}/output', inner)
+      states = self._layer_norm(
+        f'{name}/output_layer_norm', ops.add(states, output)
+      )
     first = ops.squeeze(self._first(states), ints([1]))
     pooled = ops.tanh(self._dense('pooler_transform', first))
     return openvino.Model([states, pooled], [ids, mask, types])
@@ -139,19 +153,6 @@ class _Graph:
       ops.slice(positions, rows, length, step, rows),
     )
     return self._layer_norm('embeddings/layer_norm', sums)
-
-  def _layer(self, number, states, bias, cls_only):
-    name = f'transformer/layer_{number}'
-    queried = self._first(states) if cls_only else states
-    attended = self._attend(f'{name}/self_attention', queried, states, bias)
-    states = self._layer_norm(
-      f'{name}/self_attention_layer_norm', ops.add(queried, attended)
-    )
-    inner = self._activate(self._dense(f'{name}/intermediate', states))
-    output = self._dense(f'{name}/output', inner)
-    return self._layer_norm(
-      f'{name}/output_layer_norm', ops.add(states, output)
-    )
 
   def _attend(self, name, queried, states, bias):
     heads = self._config.num_heads
@@ -186,12 +187,6 @@ class _Graph:
     )
     bias = self._arrays[f'{name}/bias'].reshape(-1)
     return ops.add(product, floats(bias))
-
-  def _activate(self, states):
-    if self._config.activation == 'relu':
-      return ops.relu(states)
-    is_tanh = self._config.activation == 'gelu_tanh'
-    return ops.gelu(states, 'tanh' if is_tanh else 'erf')
 
   def _layer_norm(self, name, states):
     scale, offset = (
@@ -256,7 +251,7 @@ class OpenvinoReader:
       begin = places[:, :body_length]
       cut |= np.take_along_axis(is_inner, begin, axis=1)[..., None]
       is_inside &= ~cut
-    none = np.float32(exclusion.NO_SCORE)
+    none = np.float32(interfaces.NO_SCORE)
     null = np.full(len(states), none)
     if self._null:
       kernel, bias = self._null

@@ -3,7 +3,7 @@
 import tensorflow as tf
 import tf_keras
 
-from realm_tf.model import exclusion
+from realm_tf import interfaces
 
 PREFIX = 'path_scorer/'
 _WIDTH = 4  # Hidden units of the state's MLP, in embedding sizes.
@@ -54,9 +54,9 @@ class PathScorer(tf_keras.layers.Layer):
     )
     paths = _log_softmax(first, exists[:, :, 0])[:, :, None]
     paths += _log_softmax(second, exists)
-    return tf.where(exists, paths, exclusion.NO_SCORE)
+    return tf.where(exists, paths, interfaces.NO_SCORE)
 
 
 def _log_softmax(scores, exists):
   """Returns log-probabilities over existing blocks in the last axis."""
-  return tf.nn.log_softmax(tf.where(exists, scores, exclusion.NO_SCORE))
+  return tf.nn.log_softmax(tf.where(exists, scores, interfaces.NO_SCORE))

@@ -9,7 +9,7 @@ from official.nlp.modeling.models import t5
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf.model import exclusion
+from realm_tf import interfaces
 
 PREFIXES = ('t5_transformer/',)  # Variable names begin with these.
 PAD_ID = 0  # Also the first input of a decoder.
@@ -73,13 +73,30 @@ class Seq2Seq(tf.Module):
 
     The inputs are int32 [B, Lx], padded with zeros; B must be static.
     """
-    step, cache = self._decoding(input_ids, max_tokens)
+    config, batch_size = self.config, input_ids.shape[0]
+    shape = [batch_size, max_tokens, config.num_heads, config.head_size]
+    zeros = lambda: {'key': tf.zeros(shape), 'value': tf.zeros(shape)}
+    encoded = self._t5.encode(input_ids)
+    is_padding = tf.cast(input_ids == PAD_ID, tf.float32)[:, None, None]
     ids = tf.fill([input_ids.shape[0], 1], PAD_ID)
     is_open = tf.ones_like(ids[:, 0], tf.bool)
     found = tf.TensorArray(tf.int32, max_tokens)
 
     def body(i, ids, is_open, found, cache):
-      logits, cache = step(ids, i, cache)
+      # Without a mask, Model Garden also attends to empty positions after i.
+      is_later = tf.cast(tf.range(max_tokens) > i, tf.float32)
+      outputs = self._t5.decoder(
+        ids,
+        encoded,
+        decoder_mask=interfaces.NO_SCORE * is_later[None, None, None],
+        encoder_decoder_mask=interfaces.NO_SCORE * is_padding,
+        decode=True,
+        decode_position=i,
+        cache=dict(enumerate(cache)),
+        max_decode_len=max_tokens,
+      )
+      logits = outputs['logits'][:, 0]
+      cache = [outputs['cache'][n] for n in range(self._num_decoder_layers)]
       best = tf.argmax(logits, axis=-1, output_type=tf.int32)
       best = tf.where(is_open, best, PAD_ID)
       is_open &= best != end_id
@@ -88,41 +105,13 @@ class Seq2Seq(tf.Module):
     _, _, _, found, _ = tf.while_loop(
       lambda i, ids, is_open, found, cache: tf.reduce_any(is_open),
       body,
-      (0, ids, is_open, found, cache),
+      (
+        0,
+        ids,
+        is_open,
+        found,
+        [zeros() for _ in range(self._num_decoder_layers)],
+      ),
       maximum_iterations=max_tokens,
     )
     return tf.transpose(found.stack())
-
-  def _decoding(self, input_ids, max_tokens):
-    """Returns the decoder's step function and its first cache.
-
-    The step takes wordpieces [N, 1], their position i and the cache. It returns
-    the logits of the next wordpieces, [N, V], and the new cache.
-    """
-    config, batch_size = self.config, input_ids.shape[0]
-    shape = [batch_size, max_tokens, config.num_heads, config.head_size]
-    zeros = lambda: {'key': tf.zeros(shape), 'value': tf.zeros(shape)}
-    cache = {
-      'encoded': self._t5.encode(input_ids),
-      'is_padding': tf.cast(input_ids == PAD_ID, tf.float32),
-      'layers': [zeros() for _ in range(self._num_decoder_layers)],
-    }
-
-    def step(ids, i, cache):
-      # Without a mask, Model Garden also attends to empty positions after i.
-      is_later = tf.cast(tf.range(max_tokens) > i, tf.float32)
-      outputs = self._t5.decoder(
-        ids,
-        cache['encoded'],
-        decoder_mask=exclusion.NO_SCORE * is_later[None, None, None],
-        encoder_decoder_mask=exclusion.NO_SCORE
-        * cache['is_padding'][:, None, None],
-        decode=True,
-        decode_position=i,
-        cache=dict(enumerate(cache['layers'])),
-        max_decode_len=max_tokens,
-      )
-      layers = [outputs['cache'][n] for n in range(self._num_decoder_layers)]
-      return outputs['logits'][:, 0], {**cache, 'layers': layers}
-
-    return step, cache

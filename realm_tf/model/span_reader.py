@@ -9,7 +9,6 @@ import tf_keras
 
 from realm_tf import interfaces
 from realm_tf.model import bert
-from realm_tf.model import exclusion
 
 
 class SpanReader(tf_keras.layers.Layer):
@@ -116,7 +115,7 @@ class SpanReader(tf_keras.layers.Layer):
   def _null(self, cls):
     """Returns scores of null spans, [B * K], for states of [CLS], [., H]."""
     if self.null_score is None:
-      return tf.fill(tf.shape(cls)[:1], exclusion.NO_SCORE)
+      return tf.fill(tf.shape(cls)[:1], interfaces.NO_SCORE)
     return tf.reduce_sum(self.null_score(cls), axis=-1)
 
   def _borders(self, ids, places):
@@ -143,7 +142,7 @@ class SpanReader(tf_keras.layers.Layer):
     score = start + ends
     if self.head == 'mlp':
       score = self.score(self.layer_norm(tf.nn.relu(score)))
-    return tf.where(inside, tf.squeeze(score, axis=-1), exclusion.NO_SCORE)
+    return tf.where(inside, tf.squeeze(score, axis=-1), interfaces.NO_SCORE)
 
 
 def _body(type_ids, body_length):

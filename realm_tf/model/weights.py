@@ -51,12 +51,7 @@ def values(variables: Iterable[tf.Variable]) -> dict[str, np.ndarray]:
   }
 
 
-def write(variables: Iterable[tf.Variable], path: str) -> None:
-  """Writes variables to one safetensors file."""
-  write_arrays(values(variables), path)
-
-
-def write_arrays(
+def write(
   arrays: Mapping[str, np.ndarray],
   path: str,
   metadata: Optional[Mapping[str, str]] = None,
@@ -89,14 +84,6 @@ def open_file(path: str) -> Any:
     raise _damaged(path, error) from error
 
 
-def read_shapes(path: str) -> dict[str, list[int]]:
-  """Returns the shape of each array; UserError if the file is damaged."""
-  if '://' in path:  # The library maps local files only.
-    return {name: list(value.shape) for name, value in read(path).items()}
-  file = open_file(path)
-  return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-
-
 def assign(
   variables: Iterable[tf.Variable], arrays: Mapping[str, np.ndarray]
 ) -> LoadReport:
@@ -119,19 +106,12 @@ def assign(
 
 
 def fingerprint(
-  variables: Iterable[tf.Variable], without_prefixes: Sequence[str] = ()
+  arrays: Mapping[str, np.ndarray], without_prefixes: Sequence[str] = ()
 ) -> str:
   """Returns the sha256 of names, shapes and values, sorted by name.
 
   At most one of `without_prefixes` is removed from each name.
   """
-  return fingerprint_arrays(values(variables), without_prefixes)
-
-
-def fingerprint_arrays(
-  arrays: Mapping[str, np.ndarray], without_prefixes: Sequence[str] = ()
-) -> str:
-  """Returns `fingerprint` for arrays in place of variables."""
   digest = hashlib.sha256()
   for name, value in sorted(arrays.items()):
     prefix = next((p for p in without_prefixes if name.startswith(p)), '')

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from realm_tf.model import exclusion
+from realm_tf import interfaces
 from realm_tf.text import answers
 
 BY_SPAN, BY_TEXT = 'span', 'text'
@@ -74,7 +74,7 @@ def best_spans(
   """
   width = scores.shape[-1]
   flat = scores.reshape(*scores.shape[:2], -1)  # [B, K, Lz * W]
-  flat = np.where(exclusion.exists(flat), flat, NOTHING)
+  flat = np.where(interfaces.has_score(flat), flat, NOTHING)
   num = min(num_spans, flat.shape[-1])
   # A full sort takes ten times as long.
   some = np.sort(np.argpartition(-flat, num - 1, axis=-1)[..., :num], axis=-1)
@@ -87,7 +87,7 @@ def best_spans(
     firsts + best % width,
     np.take_along_axis(values, order, axis=-1),
     log_sum_exp(flat),
-    np.where(exclusion.exists(null), null, NOTHING),
+    np.where(interfaces.has_score(null), null, NOTHING),
   )
 
 

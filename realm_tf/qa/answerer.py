@@ -159,7 +159,10 @@ class Answerer:
     alone = _alone(spans.scores, keys, texts, by)
     p_z = answer_choice.softmax(found.scores[:, : self.num_read])
     p_y = answer_choice.reading_probabilities(spans)
-    unread = _unread_share(found.scores, choice)
+    # The share of the other blocks than the shown ones, float32 [B].
+    compared = answer_choice.softmax(found.scores)
+    shown = np.take_along_axis(compared, choice.columns, axis=1) * choice.exists
+    unread = np.maximum(1.0 - shown.sum(axis=1), 0.0)
     signals = calibration_lib.signals(choice, spans, unread)
     probabilities = self.confidence.probability(signals)
     probabilities = probabilities * choice.exists.any(axis=1)
@@ -171,18 +174,18 @@ class Answerer:
         empty = answer_lib.Answer(question, '', None, [])
         answers.append(empty._replace(is_refused=bool(refused[row])))
         continue
-      shown = columns, choice.places[row][: len(columns)]
+      best = columns, choice.places[row][: len(columns)]
       evidence = zip(
-        *(array[row][shown].tolist() for array in (starts, ends, texts)),
+        *(array[row][best].tolist() for array in (starts, ends, texts)),
         p_z[row][columns].tolist(),
-        spans.scores[row][shown].tolist(),
+        spans.scores[row][best].tolist(),
         alone[row][columns].tolist(),
-        p_y[row][shown].tolist(),
+        p_y[row][best].tolist(),
       )
       answers.append(
         answer_lib.Answer(
           question,
-          texts[row][shown][0],
+          texts[row][best][0],
           float(choice.scores[row]),
           self._evidence(found.block_ids[row, columns[:top_k]], evidence),
           float(probabilities[row]),
@@ -290,12 +293,3 @@ def _alone(
   )
   places = choice.places.reshape(*texts.shape[:2], 1)
   return np.take_along_axis(texts, places, axis=-1)[..., 0]
-
-
-def _unread_share(
-  scores: np.ndarray, choice: answer_choice.Choice
-) -> np.ndarray:
-  """Returns the share of the other blocks than the shown ones, float32 [B]."""
-  compared = answer_choice.softmax(scores)
-  shown = np.take_along_axis(compared, choice.columns, axis=1) * choice.exists
-  return np.maximum(1.0 - shown.sum(axis=1), 0.0)

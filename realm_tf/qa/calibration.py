@@ -140,8 +140,9 @@ def signals(
   exists = everything > answer_choice.NOTHING
   everything = xp.where(exists, everything, np.float32(0))
   share = xp.exp(xp.where(exists, choice.log_sums, -_MOST) - everything)
+  share = xp.clip(share, np.float32(1e-6), np.float32(1 - 1e-6))
   return Signals(
-    _log_odds(share, xp),
+    xp.log(share) - xp.log1p(-share),
     xp.clip(nulls - everything, -_MOST, _MOST),
     xp.clip(unread, np.float32(0), np.float32(1)),
   )
@@ -175,11 +176,6 @@ def read(model_dir: str, setting: Setting) -> Optional[Calibration]:
     )
     return None
   return Calibration(*(float(found[name]) for name in Calibration._fields))
-
-
-def _log_odds(share: Any, xp: ModuleType) -> Any:
-  share = xp.clip(share, np.float32(1e-6), np.float32(1 - 1e-6))
-  return xp.log(share) - xp.log1p(-share)
 
 
 def _sigmoid(values: Any, xp: ModuleType) -> Any:

@@ -19,7 +19,6 @@ from realm_tf.data import block_table
 from realm_tf.data import held_out
 from realm_tf.data import joining
 from realm_tf.data import masking
-from realm_tf.data import null_block
 from realm_tf.data import query_table
 from realm_tf.data import sampling
 from realm_tf.index import model_files
@@ -181,7 +180,7 @@ class Completer:
     }
 
   def _block(self, block_id: int) -> dict[str, Any]:
-    if block_id == null_block.ID:
+    if block_id == interfaces.NULL_BLOCK:
       return {'block_id': None, 'title': '', 'text': ''}
     (title,) = self._table.titles([block_id])
     (text,) = self._table.texts([block_id])

@@ -18,7 +18,6 @@ from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.corpus import beir
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.data import article_lookup
 from realm_tf.data import block_table
 from realm_tf.qa import outcome as outcome_lib
 from realm_tf.run import outputs
@@ -62,7 +61,7 @@ class Articles:
     self._qrels = {n: judged[n] for n in self._ids if n in judged}
     if judged:
       relevant = beir.relevant(judged, self._ids)
-      article_lookup.check(relevant, table, '--qrels')
+      block_table.check_article_ids(relevant, table, '--qrels')
     for name in [*self._ids, *table.all_article_ids()] if trec_run else []:
       if len(name.split()) != 1:
         raise errors.UserError(

@@ -9,7 +9,6 @@ from realm_tf import config as config_lib
 from realm_tf import interfaces
 from realm_tf.data import joining
 from realm_tf.index import embedding
-from realm_tf.model import exclusion
 from realm_tf.model import lean_encoder
 from realm_tf.model import precision
 from realm_tf.model import realm_model
@@ -102,7 +101,7 @@ class KeptScore:
         self._num_bytes += kept.spans.nbytes
     found = [self._kept[key] for key in keys]
     shape = len(keys), body_length, found[0].spans.shape[1]
-    result = np.full(shape, exclusion.NO_SCORE, np.float32)
+    result = np.full(shape, interfaces.NO_SCORE, np.float32)
     for row, scores in enumerate(found):
       result[row, : len(scores.spans)] = scores.spans
     return interfaces.Scores(result, np.array([each.null for each in found]))
@@ -150,7 +149,7 @@ class PairReader:
     # The body's wordpieces: the second segment without its [SEP].
     num_body = tokens['input_type_ids'].sum(axis=1) - 1
     spans, null = (
-      np.full([len(num_body), *rest], exclusion.NO_SCORE, np.float32)
+      np.full([len(num_body), *rest], interfaces.NO_SCORE, np.float32)
       for rest in (shape[2:], [])
     )
     for rows, length in _groups(tokens['input_mask'].sum(axis=1), num_body):

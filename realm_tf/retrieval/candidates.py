@@ -5,9 +5,9 @@ from typing import Optional
 
 import numpy as np
 
+from realm_tf import interfaces
 from realm_tf.data import answer_spans
 from realm_tf.data import block_table
-from realm_tf.data import null_block
 
 SPARE_HITS = 2  # Extra hits: they replace the own block and repeated ones.
 
@@ -31,15 +31,22 @@ def select(
   """
   neighbor_ids = np.asarray(neighbor_ids)
   usable = (neighbor_ids >= 0) & (neighbor_ids != np.asarray(own_ids)[:, None])
-  usable &= ~_repeats(neighbor_ids)
+  # A stable sort puts equal ids next to each other, the first one first.
+  order = np.argsort(neighbor_ids, axis=1, kind='stable')
+  ordered = np.take_along_axis(neighbor_ids, order, axis=1)
+  repeated = np.zeros(ordered.shape, bool)
+  repeated[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+  repeats = np.zeros(ordered.shape, bool)
+  np.put_along_axis(repeats, order, repeated, axis=1)
+  usable &= ~repeats
   # A stable sort moves usable hits to the front and keeps their order.
   order = np.argsort(~usable, axis=1, kind='stable')[:, : num_candidates - 1]
   ids = np.where(
     np.take_along_axis(usable, order, axis=1),
     np.take_along_axis(neighbor_ids, order, axis=1),
-    null_block.ID,
+    interfaces.NULL_BLOCK,
   )
-  result = np.full([len(ids), num_candidates], null_block.ID, np.int32)
+  result = np.full([len(ids), num_candidates], interfaces.NULL_BLOCK, np.int32)
   result[:, 1 : 1 + ids.shape[1]] = ids
   return result
 
@@ -49,7 +56,7 @@ def is_real(candidate_ids: np.ndarray) -> np.ndarray:
 
   The first null block does; null blocks that fill a row do not.
   """
-  real = candidate_ids != null_block.ID
+  real = candidate_ids != interfaces.NULL_BLOCK
   real[:, 0] = True
   return real
 
@@ -99,14 +106,3 @@ def find_spans(
   _, bodies = table.gather(found, 1, block_tokens)
   has_span = have_span(bodies, batch['gold_ids'], batch['masked_positions'])
   return found, has_span
-
-
-def _repeats(ids: np.ndarray) -> np.ndarray:
-  """Returns whether an id repeats one to its left, bool [B, N]."""
-  order = np.argsort(ids, axis=1, kind='stable')
-  ordered = np.take_along_axis(ids, order, axis=1)
-  repeated = np.zeros(ids.shape, bool)
-  repeated[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
-  result = np.zeros(ids.shape, bool)
-  np.put_along_axis(result, order, repeated, axis=1)
-  return result

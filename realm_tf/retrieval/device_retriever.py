@@ -15,7 +15,6 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import interfaces
 from realm_tf.data import joining
-from realm_tf.data import null_block
 from realm_tf.index import exact_search
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
@@ -163,7 +162,7 @@ class DeviceRetriever:
   def _ids(self, places: np.ndarray) -> np.ndarray:
     """Returns the block at each place of all devices' rows, int32; -1 stays."""
     ids = spread(places, self._num_blocks) if self._top else places
-    return np.where(places < 0, null_block.ID, ids).astype(np.int32)
+    return np.where(places < 0, interfaces.NULL_BLOCK, ids).astype(np.int32)
 
   def distributed(self, query_ids: Any, k: int) -> Any:
     """Returns places and scores, [B, k], or embeddings, of each replica.
@@ -196,7 +195,7 @@ class DeviceRetriever:
       k,
       self._top,
     )
-    numbers = tf.where(numbers < 0, null_block.ID, numbers + first)
+    numbers = tf.where(numbers < 0, interfaces.NULL_BLOCK, numbers + first)
     if self._number == 1:
       return numbers, scores
     # Parts follow each other, so equal scores stay in the order of ids.

@@ -10,8 +10,8 @@ import functools
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.config import names
-from realm_tf.model import exclusion
 from realm_tf.qa import answer as answer_lib
 from realm_tf.serving import bodies
 from realm_tf.serving import changes
@@ -165,7 +165,7 @@ def _prediction(answer: answer_lib.Answer, top_k: int) -> dict[str, Any]:
   }
   return {
     'answers': answer.prediction,
-    'scores': exclusion.NO_SCORE if answer.score is None else answer.score,
+    'scores': interfaces.NO_SCORE if answer.score is None else answer.score,
     'probabilities': answer.probability,
     'null_probabilities': answer.null_probability,
     'is_refused': answer.is_refused,

@@ -4,7 +4,6 @@ TPUStrategy needs a TPU. Under `OneOfMany` a job traces the same step on any
 machine, with the sums over all cores: it cannot run there, only be compiled.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -24,28 +23,20 @@ class Program(NamedTuple):
     arguments: A `tf.TensorSpec`, or a structure of them, for each argument.
     remedies: Settings that make the program smaller, the best first.
     num_replicas: Cores that run it together, with sums over all of them.
+    module: The lowered program, a serialized HLO module, without `function`.
   """
 
   name: str
-  function: Callable[..., Any]
+  function: Any
   arguments: tuple[Any, ...]
   batch: int
   remedies: tuple[str, ...]
   num_replicas: int = 1
+  module: bytes = b''
 
 
-class Lowered(NamedTuple):
-  """A program as a serialized HLO module, with attributes of `Program`."""
-
-  name: str
-  module: bytes
-  batch: int
-  remedies: tuple[str, ...]
-  num_replicas: int = 1
-
-
-def lower(program: Program) -> Lowered:
-  """Returns the program's module, without places in the source.
+def lower(program: Program) -> Program:
+  """Returns the program with its module, without places in the source.
 
   The variables of the function become arguments, and share their memory with
   the outputs that update them. Nothing is computed.
@@ -53,18 +44,11 @@ def lower(program: Program) -> Lowered:
   flat = tf.nest.flatten(program.arguments)
 
   def function(*given: tf.Tensor) -> Any:
-    arguments = tf.nest.pack_sequence_as(program.arguments, given)
-    return program.function(*arguments)
+    return program.function(*tf.nest.pack_sequence_as(program.arguments, given))
 
   compiled = tf.function(function, jit_compile=True, autograph=False)
   module = compiled.experimental_get_compiler_ir(*flat)(stage='hlo_serialized')
-  return Lowered(
-    program.name,
-    _plain(module),
-    program.batch,
-    program.remedies,
-    program.num_replicas,
-  )
+  return program._replace(function=None, arguments=(), module=_plain(module))
 
 
 def _plain(serialized: bytes) -> bytes:

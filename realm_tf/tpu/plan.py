@@ -68,7 +68,7 @@ class Row(NamedTuple):
 
 
 def row(
-  program: lowering.Lowered, where: chips.Slice, compiled: tpu_compiler.Compiled
+  program: lowering.Program, where: chips.Slice, compiled: tpu_compiler.Compiled
 ) -> Row:
   """Returns the program's row; its problem is what to change, if anything."""
   needed, memory = compiled.all_bytes, where.core_memory
@@ -122,8 +122,8 @@ def together(rows: Sequence[Row]) -> list[Row]:
       temporary_bytes=max(one.temporary_bytes, two.temporary_bytes),
       traffic={k: one.traffic.get(k, 0) + two.traffic.get(k, 0) for k in kinds},
     )
-    both = lowering.Lowered('pretraining+retrieval', b'', step.batch, _REMEDIES)
-    result.append(row(both, where, compiled))
+    both = 'pretraining+retrieval', None, (), step.batch, _REMEDIES
+    result.append(row(lowering.Program(*both), where, compiled))
   return result
 
 

@@ -20,7 +20,6 @@ from realm_tf import errors
 from realm_tf.index import embedding
 from realm_tf.model import precision
 from realm_tf.model import realm_model
-from realm_tf.model import token_tagger
 from realm_tf.retrieval import device_retriever
 from realm_tf.tpu import chips
 from realm_tf.tpu import lowering
@@ -86,8 +85,8 @@ def lower(
   config: config_lib.ExperimentConfig,
   where: chips.Slice,
   num_blocks: int,
-) -> list[lowering.Lowered]:
-  """Returns the programs of a name of `NAMES` for a slice.
+) -> list[lowering.Program]:
+  """Returns the lowered programs of a name of `NAMES` for a slice.
 
   Lowering takes gigabytes, which the compiler needs next, and TensorFlow ends
   the process at a program that it cannot lower: it has a process of its own. A
@@ -110,7 +109,7 @@ def lower(
       ) from error
 
 
-def _lower(kind: str, *of_core: Any) -> list[lowering.Lowered]:
+def _lower(kind: str, *of_core: Any) -> list[lowering.Program]:
   with precision.planned_for_tpu(kind):
     return [lowering.lower(each) for each in build(*of_core)]
 
@@ -197,7 +196,7 @@ class _Planner:
     config = self.config.tagger
     trainer = taggers.TaggerTrainer(
       optimizer_lib.create(config.optimizer),
-      token_tagger.TokenTagger(self.config.model.reader_bert, _NUM_LABELS),
+      taggers.TokenTagger(self.config.model.reader_bert, _NUM_LABELS),
       _SPECIAL_IDS,
     )
     ids = _ids(self._share('tagger'), config.max_tokens - 2)

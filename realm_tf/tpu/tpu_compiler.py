@@ -84,7 +84,7 @@ class Compiler:
     counting = pathlib.Path(compiled_module.__file__).read_bytes()
     self._key = found.stdout + _SCRIPT.read_bytes() + counting
 
-  def compile(self, program: lowering.Lowered, topology: str) -> Compiled:
+  def compile(self, program: lowering.Program, topology: str) -> Compiled:
     """Returns the figures of the program on a core of `topology`: 'v5e:8x8'."""
     key = f'{topology} {program.num_replicas} '.encode() + self._key
     name = hashlib.sha256(key + program.module).hexdigest()[:32] + '.json'

@@ -14,7 +14,6 @@ from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import answer_spans
-from realm_tf.data import article_lookup
 from realm_tf.data import block_table
 from realm_tf.data import sampling
 from realm_tf.retrieval import retriever
@@ -85,7 +84,7 @@ def check(
   """
   given = questions.given
   gold = (each.gold_id for each in given if not each.is_impossible)
-  article_lookup.check(gold, table, "Questions' gold_id", needs_gold)
+  block_table.check_article_ids(gold, table, "Questions' gold_id", needs_gold)
   flat = [answer for each in questions.answers for answer in each]
   if any(question.regex for question in given) or answer_spans.is_any_in(
     table, flat, length

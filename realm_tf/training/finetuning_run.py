@@ -75,8 +75,6 @@ def run(
   for index, until in indexes.each(run_loop):
     batches = _batches(labels, inputs, run_loop, index, retriever)
     choice.train(until, batches, index)
-    if choice.is_over:
-      break
   choice.restore_best()
   if not own.freeze_block_tower:
     indexes.build(run_loop.step)
@@ -163,25 +161,19 @@ class ModelChoice:
     """First step with the highest score; 0 without scores."""
     return max(self._scores, key=lambda step: self._scores[step], default=0)
 
-  @property
-  def is_over(self) -> bool:
-    """Whether the last `patience` measurements brought no improvement."""
-    since = sum(step > self.best_step for step in self._scores)
-    return 0 < self._config.patience <= since
-
   def train(
     self,
     until: int,
     batches: Iterator[dict[str, Any]],
     index: Optional[storage.Index],
   ) -> None:
-    """Trains up to `until`, or until `is_over`, and measures."""
+    """Trains up to `until`, and measures."""
     every = self._config.judge_every_steps if self._exact_match else until
     while True:
       # First: a resumed run may lack the measurement of its checkpoint.
       self._measure_if_due(index)
       self._loop.save()
-      if self.is_over or self._loop.step >= until:
+      if self._loop.step >= until:
         return
       next_step = (self._loop.step // every + 1) * every
       self._loop.train(min(until, next_step), batches)

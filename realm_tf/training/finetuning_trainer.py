@@ -27,7 +27,6 @@ from realm_tf import config as config_lib
 from realm_tf import interfaces
 from realm_tf.data import joining
 from realm_tf.data import sampling
-from realm_tf.model import exclusion
 from realm_tf.model import objectives
 from realm_tf.model import realm_model
 from realm_tf.retrieval import retriever as retriever_lib
@@ -232,7 +231,7 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     """Returns f(x,z), float32 [B, N]; NO_SCORE without `is_compared`."""
     if 'fixed_scores' in batch:
       return tf.where(
-        batch['is_compared'], batch['fixed_scores'], exclusion.NO_SCORE
+        batch['is_compared'], batch['fixed_scores'], interfaces.NO_SCORE
       )
     queries = self.model.embed_queries(
       joining.pack_longest(batch['question_ids'], None, *self._special_ids),
@@ -240,26 +239,21 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     )  # [B, D]
     scores = tf.einsum('bd,bnd->bn', queries, batch['block_embeddings'])
     if not self._config.freeze_block_tower:
-      scores = self._with_fresh(scores, queries, batch)
-    return tf.where(batch['is_compared'], scores, exclusion.NO_SCORE)
-
-  def _with_fresh(
-    self, scores: tf.Tensor, queries: tf.Tensor, batch: dict[str, tf.Tensor]
-  ) -> tf.Tensor:
-    """Returns f(x,z), [B, N], with new scores of the K blocks to read."""
-    blocks = self.model.embed_blocks(
-      joining.pack_longest(
-        batch['title_ids'],
-        batch['body_ids'],
-        *self._special_ids,
-        self._lengths.block_tokens,
-      ),
-      training=True,
-    )  # [B, K, D]
-    fresh = tf.einsum('bd,bkd->bk', queries, blocks)
-    place = tf.one_hot(batch['read_rows'], scores.shape[1])  # [B, K, N]
-    is_read = tf.reduce_any(place > 0, axis=1)
-    return tf.where(is_read, tf.einsum('bk,bkn->bn', fresh, place), scores)
+      blocks = self.model.embed_blocks(  # Those to read, [B, K, D].
+        joining.pack_longest(
+          batch['title_ids'],
+          batch['body_ids'],
+          *self._special_ids,
+          self._lengths.block_tokens,
+        ),
+        training=True,
+      )
+      fresh = tf.einsum('bd,bkd->bk', queries, blocks)
+      place = tf.one_hot(batch['read_rows'], scores.shape[1])  # [B, K, N]
+      is_read = tf.reduce_any(place > 0, axis=1)
+      fresh = tf.einsum('bk,bkn->bn', fresh, place)
+      scores = tf.where(is_read, fresh, scores)
+    return tf.where(batch['is_compared'], scores, interfaces.NO_SCORE)
 
 
 def _trained(

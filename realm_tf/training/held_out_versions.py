@@ -33,7 +33,6 @@ from realm_tf.run import manifests
 from realm_tf.run import metrics_log
 from realm_tf.run import versions
 from realm_tf.training import job as job_lib
-from realm_tf.training import params_export
 from realm_tf.training import pretraining_batches
 from realm_tf.training import pretraining_trainer
 
@@ -256,7 +255,7 @@ class HeldOutVersions:
       manifests.remove_tree(best_dir)
     model_files.create(best_dir, inputs.config, inputs.vocab_file)
     arrays = model_files.read_params(self._params(best))
-    params_export.publish_arrays(best_dir, best, arrays)
+    model_files.publish(best_dir, best, arrays)
 
   def _best(self) -> Optional[int]:
     """Returns the first step with the metric's highest value, if any.

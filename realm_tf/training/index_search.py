@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 import concurrent.futures
-import itertools
 import time
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -43,10 +42,6 @@ class _HostSlot:
     layer = retrievers.RetrievalLayer(self._embed, index.searcher)
     return lambda queries, k: lambda: layer.retrieve(queries, k)
 
-  def trace(self, shape: tuple[int, ...], k: int) -> None:
-    del k
-    self._embed(np.zeros(shape, np.int32))
-
 
 class _DeviceSlot:
   """Embeds, and searches if there is room, on the devices that train."""
@@ -61,16 +56,11 @@ class _DeviceSlot:
     return self._retriever.begin
 
   def trace(self, shape: tuple[int, ...], k: int) -> None:
-    self._retriever.begin(_no_words(shape), k)
+    zeros = interfaces.Queries(np.zeros(shape, np.int32), list)
+    self._retriever.begin(zeros, k)
 
 
-def _no_words(shape: tuple[int, ...]) -> interfaces.Queries:
-  return interfaces.Queries(np.zeros(shape, np.int32), list)
-
-
-class _Loaded(NamedTuple):
-  slot: Any  # A _HostSlot or a _DeviceSlot.
-  begin: retriever_lib.Begin
+_Loaded = tuple[Any, retriever_lib.Begin]  # A slot, and its search.
 
 
 class IndexSearch:
@@ -114,7 +104,7 @@ class IndexSearch:
       # Must precede any load. Built in its own thread, this model draws no
       # seeds from the main thread's generator.
       submit(lambda: self._slots.append(_HostSlot(inputs)))
-    self._shapes: dict[tuple[int, ...], int] = {}  # Queries' shape -> k.
+    self._shapes: set[tuple[int, ...]] = set()  # Of queries, compiled.
     self._pinned = config.pin_index
     self._every = config.refresh_every_steps
     self._wanted, self._next_step = 0, share.first_step
@@ -145,7 +135,13 @@ class IndexSearch:
     self._wanted = max(0, step // self._every - 1) * self._every
 
     def wait() -> None:
-      self._check_not_removed(step)
+      newest = versions.newest(self._root, self._wanted)
+      if newest is not None and self._find_wanted() is None:
+        raise errors.UserError(
+          f'With pin_index, step {step} needs the index of step {self._wanted}.'
+          f' Found step {newest.step} as the newest in {self._root}. Build it '
+          'again with bin.build_index, or resume without pin_index.'
+        )
       self._wait()
 
     self._swap.wait_for(lambda: self.step == self._wanted, wait)
@@ -156,7 +152,7 @@ class IndexSearch:
     if self.uses_devices and shape not in self._shapes:
       for slot in self._slots:  # Compiled before the first step of the shape.
         slot.trace(shape, k)
-    self._shapes[shape] = k
+      self._shapes.add(shape)
     if self._pinned:
       self._seek(self._next_step)
       self._next_step += 1
@@ -164,57 +160,31 @@ class IndexSearch:
       self._swap.wait_for(lambda: self.step >= 0, self._wait)
     else:
       self._swap.poll()
-    return self._swap.current.begin(queries, k)
+    _, begin = self._swap.current
+    return begin(queries, k)
 
   def retrieve(
     self, queries: interfaces.Queries, k: int
   ) -> interfaces.Neighbors:
     return self.begin(queries, k)()
 
-  def _check_not_removed(self, step: int) -> None:
-    """Raises UserError if the pinned index will never come."""
-    newest = versions.newest(self._root, self._wanted)
-    if newest is None or versions.is_complete(
-      versions.version_path(self._root, self._wanted)
-    ):
-      return
-    raise errors.UserError(
-      f'With pin_index, step {step} needs the index of step {self._wanted}. '
-      f'Found step {newest.step} as the newest in {self._root}. Build it '
-      'again with bin.build_index, or resume without pin_index.'
-    )
-
   def _find_wanted(self) -> Optional[versions.Version]:
     """Returns the pinned version once it is complete, else None."""
     path = versions.version_path(self._root, self._wanted)
-    is_there = versions.is_complete(path)
-    return versions.Version(self._wanted, path) if is_there else None
+    if not versions.is_complete(path):
+      return None
+    return versions.Version(self._wanted, path)
 
   def _load(self, version: versions.Version) -> _Loaded:
     """Runs in the background."""
+    slot = self._slots[0]
+    if self._swap.version is not None:  # The idle one.
+      slot = self._slots[self._swap.current[0] is slot]
     try:
-      slot = self._idle_slot()
       begin = slot.load(version.path, self._fingerprint)
-      if not self.uses_devices:
-        self._warm(slot, begin)
     except Exception:
       # A version that is removed while it loads causes many kinds of errors;
       # for all of them, `verify` raises the error that `HotSwap` expects.
       versions.verify(version.path)
       raise
-    return _Loaded(slot, begin)
-
-  def _idle_slot(self) -> Any:
-    if self._swap.version is None:
-      return self._slots[0]
-    return self._slots[self._swap.current.slot is self._slots[0]]
-
-  def _warm(self, slot: _HostSlot, begin: retriever_lib.Begin) -> None:
-    """Traces and searches once, to save the first batch this time."""
-    shapes = dict(self._shapes)  # A copy: the other thread may add shapes.
-    # Tracing holds Python's lock, so both slots trace before the first step.
-    slots = self._slots if self._swap.version is None else [slot]
-    for (shape, k), each in itertools.product(shapes.items(), slots):
-      each.trace(shape, k)
-      if each is slot:
-        begin(_no_words(shape), k)()
+    return slot, begin

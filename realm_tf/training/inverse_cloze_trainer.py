@@ -114,8 +114,21 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
 def _loss_and_logs(
   queries: tf.Tensor, blocks: tf.Tensor, is_compared: Optional[tf.Tensor]
 ) -> step_trainer.LossAndLogs:
-  """Returns loss and logs of one replica's queries."""
-  blocks, first = _of_all_replicas(blocks)
+  """Returns loss and logs of one replica's queries.
+
+  Each block must get the gradients of every replica's queries: the gradient of
+  a sum over replicas is such a sum. The gradient of an `all_gather` has no
+  static shape outside TPUs.
+  """
+  replica = tf.distribute.get_replica_context()
+  count, first = replica.num_replicas_in_sync, 0
+  if count > 1:  # The blocks of the global batch, [B, D].
+    number = replica.replica_id_in_sync_group
+    is_own = tf.one_hot(number, count, dtype=blocks.dtype)[:, None, None]
+    (parts,) = optimizer_lib.all_reduce([is_own * blocks])  # [R, B / R, D]
+    size = tf.shape(blocks)[0]
+    blocks = tf.reshape(parts, [count * size, blocks.shape[-1]])
+    first = number * size
   # A copy, which XLA does not fuse with the product: without it a CPU rounds
   # otherwise, and runs no longer repeat earlier ones to the bit.
   blocks = tf.concat([blocks], axis=0)
@@ -124,24 +137,6 @@ def _loss_and_logs(
   )
   accuracy = objectives.in_batch_accuracy(queries, blocks, first, is_compared)
   return -tf.reduce_mean(log_p), {'log_likelihood': log_p, 'accuracy': accuracy}
-
-
-def _of_all_replicas(blocks: tf.Tensor) -> tuple[tf.Tensor, int | tf.Tensor]:
-  """Returns the global batch [B, D], and the first row of these [B / R, D].
-
-  Each block must get the gradients of every replica's queries: the gradient of
-  a sum over replicas is such a sum. The gradient of an `all_gather` has no
-  static shape outside TPUs.
-  """
-  replica = tf.distribute.get_replica_context()
-  count = replica.num_replicas_in_sync
-  if count == 1:
-    return blocks, 0
-  number = replica.replica_id_in_sync_group
-  is_own = tf.one_hot(number, count, dtype=blocks.dtype)[:, None, None]
-  (parts,) = optimizer_lib.all_reduce([is_own * blocks])  # [R, B / R, D]
-  size = tf.shape(blocks)[0]
-  return tf.reshape(parts, [count * size, blocks.shape[-1]]), number * size
 
 
 # (arrays of a chunk [c, ...], its number int32 []) -> embeddings, each [c, D].

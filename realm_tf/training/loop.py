@@ -92,7 +92,11 @@ class Loop:
       global_step=trainer.global_step,
       trainer=trainer,
       train_actions=[self._log_and_save],
-      steps_per_loop=self._steps_to_next_row,
+      # Rows and checkpoints are at multiples of these, in resumed runs too.
+      steps_per_loop=lambda step: min(
+        every - step % every
+        for every in (config.log_every_steps, config.checkpoint_every_steps)
+      ),
       summary_dir=summary_dir if job.is_chief else None,
     )
 
@@ -152,7 +156,7 @@ class Loop:
       'Done with step %d of %s, parameters %s.',
       self.step,
       self._run_dir,
-      weights.fingerprint(self.trainer.model.variables),
+      weights.fingerprint(weights.values(self.trainer.model.variables)),
     )
     if self._job.is_chief:
       with tf.io.gfile.GFile(layout.done_file(self._run_dir), 'w') as file:
@@ -167,17 +171,6 @@ class Loop:
     except (OSError, tf.errors.OpError) as error:
       raise self._is_full(error) from error
     self._last_saved = self.step
-
-  def _steps_to_next_row(self, step: int) -> int:
-    """Returns the steps until the next row of the log or checkpoint.
-
-    Their steps are multiples of the config's numbers, in resumed runs too.
-    """
-    config = self._config
-    return min(
-      every - step % every
-      for every in (config.log_every_steps, config.checkpoint_every_steps)
-    )
 
   def _is_full(self, error: Exception) -> errors.UserError:
     return errors.UserError(

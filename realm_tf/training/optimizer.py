@@ -36,8 +36,11 @@ def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
   decay = tf_keras.optimizers.schedules.PolynomialDecay(
     config.learning_rate, config.num_steps, end_learning_rate=0.0
   )
+  default = min(10_000, max(100, config.num_steps // 10))
   schedule = optimization.WarmUp(
-    config.learning_rate, decay, config.resolved_warmup_steps
+    config.learning_rate,
+    decay,
+    min(config.warmup_steps or default, max(1, config.num_steps // 2)),
   )
   return _AdamW(
     config.embedder_rate_scale,
@@ -54,13 +57,6 @@ def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
     ],
     gradient_clip_norm=_CLIP_NORM,
   )
-
-
-def make_moments(
-  optimizer: tf_keras.optimizers.Optimizer, variables: Sequence[tf.Variable]
-) -> None:
-  """Makes the moments: else the first step makes them and compiles twice."""
-  optimizer._create_all_weights(variables)  # pylint: disable=protected-access
 
 
 def apply(

@@ -35,22 +35,10 @@ _SIZES = (
 
 def publish(run_dir: str, step: int, model: tf.Module) -> versions.Version:
   """Writes params/<step>/ with `model`'s weights and the untrained ones."""
-  return publish_arrays(
+  return model_files.publish(
     run_dir,
     step,
     {**read_untrained(run_dir), **weights.values(model.variables)},
-  )
-
-
-def publish_arrays(
-  model_dir: str, step: int, arrays: Mapping[str, np.ndarray]
-) -> versions.Version:
-  """Writes params/<step>/ of a model directory."""
-  return versions.publish(
-    layout.params_root(model_dir),
-    step,
-    lambda path: weights.write_arrays(arrays, layout.params_file(path)),
-    {'params_fingerprint': weights.fingerprint_arrays(arrays)},
   )
 
 
@@ -82,7 +70,7 @@ def keep_untrained(
   kept = {n: arrays[n] for n in arrays if not n.startswith(left_out)}
   forget_untrained(run_dir)
   if kept:
-    weights.write_arrays(kept, layout.untrained_file(run_dir))
+    weights.write(kept, layout.untrained_file(run_dir))
     logging.info('%d untrained weights are published too.', len(kept))
 
 
@@ -134,7 +122,7 @@ def write_average(
     )
   arrays = average(after, other.read_params(), weight, where=before_dir)
   model_files.create(output_dir, opened.config, layout.vocab_file(model_dir))
-  return publish_arrays(output_dir, opened.params.step, arrays)
+  return model_files.publish(output_dir, opened.params.step, arrays)
 
 
 def average(

@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from realm_tf import interfaces
 from realm_tf.data import block_table
-from realm_tf.data import null_block
 from realm_tf.data import query_table
 from realm_tf.data import sampling
 from realm_tf.data import whole_blocks
@@ -214,14 +213,14 @@ def _candidates(
   `numbers` are p(z|x), p(y|z,x) and utility, float32 [K, 3].
   """
   # Without a null block (in the reader's warm-up) there is no utility.
-  has_null = ids[objectives.NULL_POSITION] == null_block.ID
+  has_null = ids[objectives.NULL_POSITION] == interfaces.NULL_BLOCK
   is_real = candidates.is_real(ids[None])[0]
   found = []
   for k in np.argsort(-numbers[:, 0], kind='stable'):
     if not is_real[k]:
       continue
     block, title, text = None, '', ''
-    if ids[k] != null_block.ID:
+    if ids[k] != interfaces.NULL_BLOCK:
       block = int(ids[k])
       (title,), (text,) = table.titles([block]), table.texts([block])
     p_z, p_y, utility = (float(f'{x:.{_DIGITS}g}') for x in numbers[k])

@@ -11,8 +11,8 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.data import joining
-from realm_tf.model import exclusion
 from realm_tf.model import objectives
 from realm_tf.model import realm_model
 from realm_tf.model import strategies
@@ -82,9 +82,6 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       'block_retrieval_utility': tf.reduce_sum(p_z * utility, axis=-1),
       'p_null': p_z[:, objectives.NULL_POSITION],
       'entropy': -tf.reduce_sum(tf.math.xlogy(p_z, p_z), axis=-1),
-      'rank_of_most_helpful_block': objectives.rank_of_best(
-        scores, log_p_y_given_z
-      ),
     }
     if self._config.objective == 'per_query':
       loss = -tf.reduce_mean(log_p_y)
@@ -112,7 +109,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     scores, embeddings = self._retrieval_scores(
       batch, parts, training and self._trains_retriever
     )
-    scores = tf.where(batch['is_real'], scores, exclusion.NO_SCORE)
+    scores = tf.where(batch['is_real'], scores, interfaces.NO_SCORE)
     return scores, token_log_probs, embeddings
 
   def _parts(self, batch: dict[str, tf.Tensor]) -> list[_Blocks]:

@@ -165,7 +165,8 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     self._trained_variables = list(
       model.trainable_variables if variables is None else variables
     )
-    optimizer_lib.make_moments(optimizer, self._trained_variables)
+    # Makes the moments: else the first step makes them and compiles twice.
+    optimizer._create_all_weights(self._trained_variables)  # pylint: disable=protected-access
     self._strategy = tf.distribute.get_strategy()
     self._jit_compile = jit_compile and self._strategy.num_replicas_in_sync == 1
     self._compiled_step = tf.function(self.distributed_step, autograph=False)

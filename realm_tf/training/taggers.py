@@ -7,7 +7,6 @@ IOB2 labels of CoNLL-2003.
 from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import itertools
-import json
 import os
 
 import numpy as np
@@ -18,6 +17,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf import input_files
 from realm_tf import interfaces
+from realm_tf import json_text
 from realm_tf.corpus import conll
 from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import salient_spans
@@ -26,9 +26,10 @@ from realm_tf.data import block_table
 from realm_tf.data import joining
 from realm_tf.data import sampling
 from realm_tf.index import model_files
+from realm_tf.model import bert as bert_lib
 from realm_tf.model import realm_model
 from realm_tf.model import strategies
-from realm_tf.model import token_tagger
+from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.text import wordpiece
 from realm_tf.training import job as job_lib
@@ -36,6 +37,7 @@ from realm_tf.training import loop
 from realm_tf.training import step_trainer
 
 NO_LABEL = -1
+_TOWERS = ('reader', 'query', 'shared')  # BERTs to start from, best first.
 _BATCH_SIZE = 256  # Sentences.
 _WIDTH = 16  # Batches are trimmed to multiples: few shapes mean few traces.
 _TERMS = '+terms'
@@ -134,6 +136,42 @@ def decode(
   ]
 
 
+class TokenTagger(tf.Module):
+  """Scores C labels for each wordpiece (Devlin et al. 2019, Section 5.3)."""
+
+  def __init__(self, config: config_lib.BertConfig, num_labels: int):
+    super().__init__(name='tagger')
+    self.encoder = bert_lib.build_encoder(config, 'tagger_bert')
+    self.head = tf_keras.layers.Dense(
+      num_labels,
+      name='tagger_head',
+      dtype='float32',
+      kernel_initializer=tf_keras.initializers.TruncatedNormal(
+        stddev=config.initializer_range
+      ),
+    )
+    self.head(tf.zeros([1, config.hidden_size]))  # Creates the weights.
+
+  def __call__(
+    self, tokens: dict[str, tf.Tensor], training: bool = False
+  ) -> tf.Tensor:
+    """Maps the encoder's input dict to logits, float32 [B, L, C]."""
+    states = self.encoder(tokens, training=training)['sequence_output']
+    return self.head(tf.cast(states, tf.float32))
+
+  def load(self, arrays: dict[str, np.ndarray]) -> weights.LoadReport:
+    """Assigns a tagger's weights, or the BERT of a model without tagger."""
+    if not any(name.startswith('tagger_') for name in arrays):
+      found = {name.partition('_bert/')[0] for name in arrays}
+      tower = next((each for each in _TOWERS if each in found), 'no')
+      arrays = {
+        name.replace(f'{tower}_bert/', 'tagger_bert/', 1): value
+        for name, value in arrays.items()
+        if name.startswith(f'{tower}_bert/')
+      }
+    return weights.assign(self.variables, arrays)
+
+
 class BertTagger:
   """Finds entities and, as an `interfaces.Tagger`, dates.
 
@@ -142,7 +180,7 @@ class BertTagger:
 
   def __init__(
     self,
-    model: token_tagger.TokenTagger,
+    model: TokenTagger,
     tokenizer: wordpiece.WordpieceTokenizer,
     names: Sequence[str],
     max_tokens: int,
@@ -205,8 +243,7 @@ def load(tagger_dir: str) -> BertTagger:
   names = labels.decode('utf-8', 'replace').split()
   bert = opened.config.model.reader_bert
   arrays = opened.read_params()
-  opened.check_sizes()
-  model = token_tagger.TokenTagger(bert, len(names))
+  model = TokenTagger(bert, len(names))
   realm_model.require_parts(model.load(arrays), opened.params.path)
   return BertTagger(
     model, opened.tokenizer, names, bert.max_positions, _BATCH_SIZE
@@ -246,7 +283,7 @@ def run(
     with tf.io.gfile.GFile(layout.labels_file(job.run_dir), 'w') as file:
       file.write('\n'.join(names) + '\n')
   with job.strategy.scope():
-    model = token_tagger.TokenTagger(bert, len(names))
+    model = TokenTagger(bert, len(names))
     model.load(arrays)
   run_loop = loop.Loop(
     job,
@@ -267,9 +304,10 @@ def evaluate(
   predicted = load(tagger_dir).entities([s.text for s in dev])
   gold = [sentence.in_characters() for sentence in dev]
   scores = conll.score(gold, predicted)
-  with tf.io.gfile.GFile(os.path.join(tagger_dir, 'metrics.json'), 'w') as file:
-    metrics = {'num_sentences': len(dev), **scores._asdict()}
-    file.write(json.dumps(metrics) + '\n')
+  json_text.write(
+    os.path.join(tagger_dir, 'metrics.json'),
+    {'num_sentences': len(dev), **scores._asdict()},
+  )
   return scores
 
 
@@ -311,7 +349,7 @@ class TaggerTrainer(step_trainer.StepTrainer):
   def __init__(
     self,
     optimizer: tf_keras.optimizers.Optimizer,
-    model: token_tagger.TokenTagger,
+    model: TokenTagger,
     special_ids: tuple[int, int],
   ):
     super().__init__(optimizer, model)

@@ -7,9 +7,9 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
-from realm_tf.data import null_block
 from tests import fakes
 from tests import tiny
 
@@ -33,7 +33,7 @@ class BlockTableTest(absltest.TestCase):
 
   def test_gathers_wordpieces(self):
     title_ids, body_ids = self.table.gather(
-      np.array([[1, 2], [null_block.ID, 0]]), 2, 4
+      np.array([[1, 2], [interfaces.NULL_BLOCK, 0]]), 2, 4
     )
     np.testing.assert_array_equal(
       title_ids, [[[6, 7], [8, 0]], [[0, 0], [6, 7]]]

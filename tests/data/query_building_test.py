@@ -8,11 +8,11 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
-from realm_tf.data import null_block
 from realm_tf.data import query_building
 from realm_tf.data import query_table
 from tests import fakes
@@ -178,7 +178,7 @@ class QueryBuildingTest(absltest.TestCase):
 _ONE = tiny.Corpus('one', [70, 80, 90, *range(100, 110)])
 
 
-def _query(length, *spans, own_block=null_block.ID, text=''):
+def _query(length, *spans, own_block=interfaces.NULL_BLOCK, text=''):
   return tiny.query(range(1, length + 1), spans, own_block, text)
 
 
@@ -222,7 +222,7 @@ class QueryTableTest(absltest.TestCase):
     self.assertEqual(table.query(0).spans.shape, (0, 2))
 
   def test_finds_own_blocks_in_a_corpus_with_other_blocks(self):
-    owns = (2, null_block.ID, 0, 1)
+    owns = (2, interfaces.NULL_BLOCK, 0, 1)
     table = self._write([_query(3, (0, 1), own_block=own) for own in owns])
     table.fit_corpus(_ONE)
     self.assertEqual(table.own_blocks.tolist(), [2, -1, 0, 1])

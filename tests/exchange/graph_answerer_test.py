@@ -5,8 +5,8 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from realm_tf import interfaces
 from realm_tf.exchange import graph_answerer
-from realm_tf.model import exclusion
 from realm_tf.qa import answer_choice
 
 
@@ -17,11 +17,11 @@ class BestSpansTest(parameterized.TestCase):
     rng = np.random.default_rng(0)
     scores = rng.permutation(np.prod(shape)).astype(np.float32) / 8
     scores = scores.reshape(shape)  # Distinct: order is clear.
-    scores[rng.random(shape) < 0.3] = exclusion.NO_SCORE
-    scores[0, 1] = exclusion.NO_SCORE  # A block without any span,
-    scores[1] = exclusion.NO_SCORE  # and a question.
+    scores[rng.random(shape) < 0.3] = interfaces.NO_SCORE
+    scores[0, 1] = interfaces.NO_SCORE  # A block without any span,
+    scores[1] = interfaces.NO_SCORE  # and a question.
     null = rng.normal(size=shape[:2]).astype(np.float32)
-    null[0, 1] = null[1] = exclusion.NO_SCORE
+    null[0, 1] = null[1] = interfaces.NO_SCORE
     expected = answer_choice.best_spans(scores, null)
     found = graph_answerer.best_spans(tf.constant(scores), tf.constant(null))
     exists = expected.scores > -np.inf

@@ -45,7 +45,9 @@ class HuggingFaceExportTest(parameterized.TestCase):
     versions.publish(
       layout.params_root(model_dir),
       0,
-      lambda path: weights.write(model.variables, layout.params_file(path)),
+      lambda path: weights.write(
+        weights.values(model.variables), layout.params_file(path)
+      ),
       {},
     )
     return model_dir, weights.by_name(model.variables)

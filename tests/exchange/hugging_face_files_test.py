@@ -84,7 +84,7 @@ class SafetensorsFilesTest(parameterized.TestCase):
       tensors['a']
 
   def test_metadata_gives_second_names(self):
-    weights.write_arrays(
+    weights.write(
       {'a': np.ones(2, np.float32)}, self.path, {'b': 'a', 'c': 'x'}
     )
     tensors = self._open()
@@ -114,7 +114,7 @@ class SafetensorsFilesTest(parameterized.TestCase):
   def test_rows_are_read_by_slices_and_must_be_finite(self):
     values = np.arange(12, dtype=np.float32).reshape(4, 3)
     values[3, 1] = np.nan
-    weights.write_arrays({'a': values, 'b': values[0]}, self.path)
+    weights.write({'a': values, 'b': values[0]}, self.path)
     tensors = self._open()
     self.assertIsNone(tensors.rows('c'))
     rows = tensors.rows('a')
@@ -129,7 +129,7 @@ class SafetensorsFilesTest(parameterized.TestCase):
 
   def test_remote_files_are_copied_first(self):
     values = np.ones([2, 3], np.float32)
-    weights.write_arrays({'a': values}, self.path)
+    weights.write({'a': values}, self.path)
     path = f'file://{self.directory}'
     np.testing.assert_array_equal(
       hugging_face_files.Tensors(path).rows('a')[0:2], values

@@ -23,7 +23,9 @@ def _write_directory(directory, arrays, **changes):
   config = json.dumps({**_CONFIG, **changes})
   pathlib.Path(directory, 'config.json').write_text(config)
   weights.write(
-    [tf.Variable(value, name=name) for name, value in arrays.items()],
+    weights.values(
+      [tf.Variable(value, name=name) for name, value in arrays.items()]
+    ),
     os.path.join(directory, 'model.safetensors'),
   )
 

@@ -54,7 +54,7 @@ class ImportCacheTest(absltest.TestCase):
     arrays = {f'bert.{name}': array for name, array in arrays.items()}
     arrays['qa_outputs.weight'] = rng.normal(size=[2, 4]).astype(np.float32)
     arrays['qa_outputs.bias'] = np.zeros([2], np.float32)
-    weights.write_arrays(arrays, os.path.join(self.source, 'model.safetensors'))
+    weights.write(arrays, os.path.join(self.source, 'model.safetensors'))
 
   def _model_dir(self):
     import_cache.model_dir.cache_clear()  # As in another process.

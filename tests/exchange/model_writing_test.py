@@ -86,7 +86,7 @@ class ModelWritingTest(absltest.TestCase):
     if prefix:
       values |= self._bert('reader.realm.')
     path = os.path.join(directory, 'model.safetensors')
-    weights.write_arrays({**values, **more}, path)
+    weights.write({**values, **more}, path)
     return directory
 
   def _bert(self, prefix):

@@ -45,7 +45,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     rng = np.random.default_rng(0)
     self._write('vocab.txt', '\n'.join(tiny.TOKENIZER.vocabulary))
     self._write('config.json', _CONFIG)
-    weights.write_arrays(
+    weights.write(
       numpy_bert.random_weights(_CONFIG, rng), self._path('model.safetensors')
     )
     self._write(_POOLING, {'pooling_mode_mean_tokens': True})
@@ -155,7 +155,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     self._write('2_Dense/config.json', _DENSE)
     kernel = np.arange(18, dtype=np.float32).reshape(3, 6)
     bias = {'linear.bias': np.ones(3, np.float32)} if has_bias else {}
-    weights.write_arrays(
+    weights.write(
       {'linear.weight': kernel, **bias}, self._path('2_Dense/model.safetensors')
     )
     found = hugging_face.load(self.directory)
@@ -178,7 +178,7 @@ class SentenceTransformersTest(parameterized.TestCase):
   def test_refuses_another_dense_by_name(self, changes, found):
     self._modules('Transformer', 'Pooling', 'Dense')
     self._write('2_Dense/config.json', {**_DENSE, **changes})
-    weights.write_arrays(
+    weights.write(
       {'linear.weight': np.zeros([3, changes.get('in_features', 6)])},
       self._path('2_Dense/model.safetensors'),
     )
@@ -233,7 +233,7 @@ class SentenceTransformersTest(parameterized.TestCase):
   def test_queries_are_as_long_as_blocks_leave_room_for(self):
     config = _CONFIG | {'max_position_embeddings': 512}
     self._write('config.json', config)
-    weights.write_arrays(
+    weights.write(
       numpy_bert.random_weights(config, np.random.default_rng(0)),
       self._path('model.safetensors'),
     )

@@ -10,9 +10,9 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.exchange import hugging_face
 from realm_tf.exchange import span_heads
-from realm_tf.model import exclusion
 from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.text import vocabulary
@@ -83,7 +83,7 @@ class SpanHeadsTest(parameterized.TestCase):
     (folder / 'config.json').write_text(json.dumps(config))
     (folder / 'vocab.txt').write_text('\n'.join(_PIECES))
     arrays = {**encoder, **self.head, **head}
-    weights.write_arrays(arrays, str(folder / 'model.safetensors'))
+    weights.write(arrays, str(folder / 'model.safetensors'))
 
   def _logits(self, encoder, ids, types):
     """Returns start and end logits of one pair, [L, 2], by NumPy."""
@@ -120,7 +120,9 @@ class SpanHeadsTest(parameterized.TestCase):
       everything = np.logaddexp.reduce([*expected.ravel(), null])
       expected, null = expected - everything, null - everything
     exists = np.isfinite(expected)
-    np.testing.assert_array_equal(exclusion.exists(scores.spans[0, 0]), exists)
+    np.testing.assert_array_equal(
+      interfaces.has_score(scores.spans[0, 0]), exists
+    )
     np.testing.assert_allclose(
       scores.spans[0, 0].numpy()[exists], expected[exists], atol=2e-5
     )

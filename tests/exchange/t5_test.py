@@ -102,7 +102,7 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     with open(os.path.join(self.directory, 'config.json'), 'w') as file:
       json.dump({**_CONFIG, **changes}, file)
     path = os.path.join(self.directory, 'model.safetensors')
-    weights.write_arrays(self.arrays, path)
+    weights.write(self.arrays, path)
     return t5.read(self.directory)
 
   def test_reads_every_weight(self):

@@ -69,7 +69,7 @@ class MilvusFaultsTest(absltest.TestCase):
       layout.params_root(self.run_dir),
       step,
       lambda path: weights.write(
-        small.model(step).variables, layout.params_file(path)
+        weights.values(small.model(step).variables), layout.params_file(path)
       ),
       {},
     )

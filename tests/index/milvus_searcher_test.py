@@ -12,7 +12,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.data import null_block
+from realm_tf import interfaces
 from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import searchers
@@ -68,7 +68,7 @@ class MilvusSearcherTest(absltest.TestCase):
       found.scores[:, :300], expected.scores, rtol=1e-4, atol=1e-5
     )
     # There are no more blocks.
-    self.assertTrue((found.block_ids[:, 300:] == null_block.ID).all())
+    self.assertTrue((found.block_ids[:, 300:] == interfaces.NULL_BLOCK).all())
     self.assertTrue(np.isneginf(found.scores[:, 300:]).all())
     less = few.search(self.queries, 10).block_ids
     self.assertLess((less == expected.block_ids[:, :10]).mean(), 1)

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.data import null_block
+from realm_tf import interfaces
 from realm_tf.index import exact_search
 from realm_tf.index import scann_module
 from realm_tf.index import searcher
@@ -58,7 +58,7 @@ class ScannModuleTest(absltest.TestCase):
   def test_missing_hits_are_marked(self):
     little = self.module.with_effort(searcher.Effort(1, 400))
     found = little.search(self.points[:3], 300)
-    missing = found.block_ids == null_block.ID
+    missing = found.block_ids == interfaces.NULL_BLOCK
     self.assertTrue(missing.any())
     np.testing.assert_array_equal(found.scores == -np.inf, missing)
 

@@ -12,7 +12,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.data import null_block
+from realm_tf import interfaces
 from realm_tf.index import exact_search
 from realm_tf.index import scann_searcher
 from realm_tf.index import searcher as searcher_lib
@@ -67,7 +67,7 @@ class ScannSearcherTest(parameterized.TestCase):
     neighbors = searcher.search(blocks[:3], 30)
     self.assertEqual(neighbors.block_ids.shape, (3, 30))
     for query, ids, scores in zip(blocks, *neighbors):
-      found = ids != null_block.ID
+      found = ids != interfaces.NULL_BLOCK
       count = int(found.sum())
       self.assertBetween(count, 1, 29)
       self.assertTrue(found[:count].all())  # Missing hits come last.
@@ -84,7 +84,7 @@ class ScannSearcherTest(parameterized.TestCase):
     neighbors = _build(blocks).search(blocks[:2], 25)
     for row in searcher_lib.fill(neighbors, 25).block_ids.tolist():
       self.assertEqual(sorted(row[:16]), list(range(16)))
-      self.assertEqual(row[16:], [null_block.ID] * 9)
+      self.assertEqual(row[16:], [interfaces.NULL_BLOCK] * 9)
 
   # With 3000 blocks, SOAR adds a second partition for each block.
   @parameterized.parameters(200, 3000)

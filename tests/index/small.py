@@ -99,7 +99,7 @@ def publish_params(
 ) -> versions.Version:
   """Publishes a model's parameters, as a trainer does."""
   write = lambda path: weights.write(
-    embedder.variables, layout.params_file(path)
+    weights.values(embedder.variables), layout.params_file(path)
   )
   return versions.publish(layout.params_root(run_dir), step, write, {})
 

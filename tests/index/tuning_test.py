@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.data import null_block
+from realm_tf import interfaces
 from realm_tf.index import exact_search
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import searchers
@@ -54,7 +54,7 @@ class TuningTest(parameterized.TestCase):
 
   def test_recall_is_the_share_found(self):
     expected = np.array([[1, 2], [3, 4]])
-    found = np.array([[2, 9, 8], [4, 3, null_block.ID]])
+    found = np.array([[2, 9, 8], [4, 3, interfaces.NULL_BLOCK]])
     self.assertEqual(searchers.recall(found, expected), 0.75)
 
   @parameterized.parameters(0.15, 0.45, 0.65, 1.0)

@@ -3,9 +3,9 @@
 from absl.testing import parameterized
 import tensorflow as tf
 
+from realm_tf import interfaces
 from realm_tf.model import bert
 from realm_tf.model import dropout
-from realm_tf.model import exclusion
 from realm_tf.model import islands
 
 _SEED = tf.constant([5, 7])
@@ -108,7 +108,7 @@ class IslandsTest(tf.test.TestCase, parameterized.TestCase):
   def test_attends(self, seed):
     seed = None if seed is None else tf.constant(seed)
     # The last two keys of the second text are padding.
-    bias = tf.constant([[0.0] * 6, [0.0] * 4 + [exclusion.NO_SCORE] * 2])
+    bias = tf.constant([[0.0] * 6, [0.0] * 4 + [interfaces.NO_SCORE] * 2])
     self._assert_near(
       lambda *inputs: islands.attend(*inputs, bias, _RATE, seed),
       lambda *inputs: _formula(*inputs, bias, seed),

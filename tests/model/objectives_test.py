@@ -342,13 +342,6 @@ class RetrievalUtilityTest(tf.test.TestCase):
     )
     self.assertAllClose(objectives.block_utility(log_p_y[:, None]), [[0.0]])
 
-  def test_rank_counts_the_blocks_scored_above_the_most_useful_block(self):
-    actual = objectives.rank_of_best(
-      tf.constant([[5.0, 1.0, 3.0], [0.0, 9.0, 2.0], [4.0, 4.0, 1.0]]),
-      _log([[0.1, 0.2, 0.6], [0.1, 0.5, 0.4], [0.3, 0.2, 0.1]]),
-    )
-    self.assertAllEqual(actual, [2.0, 1.0, 1.0])
-
 
 if __name__ == '__main__':
   tf.test.main()

@@ -10,8 +10,8 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf import interfaces
 from realm_tf.model import bert
-from realm_tf.model import exclusion
 from realm_tf.model import openvino_encoder
 from realm_tf.model import span_reader
 from tests import source_tree
@@ -162,11 +162,11 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
       self.assertAllClose(null, scores.null[:, 0], rtol=1e-4, atol=1e-4)
       self.assertEqual(actual.dtype, np.float32)
       np.testing.assert_array_equal(
-        exclusion.exists(actual), exclusion.exists(expected)
+        interfaces.has_score(actual), interfaces.has_score(expected)
       )
       self.assertAllClose(actual, expected, rtol=1e-4, atol=1e-4)
     # 9 + 8 + 7 + 6 spans in a body of 9 wordpieces.
-    number = exclusion.exists(actual)[0].sum()
+    number = interfaces.has_score(actual)[0].sum()
     (self.assertLess if has_words else self.assertEqual)(number, 30)
 
   def test_one_row_of_another_size(self):

@@ -4,7 +4,7 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.model import exclusion
+from realm_tf import interfaces
 from realm_tf.model import path_scorer
 
 _SIZE = 4
@@ -72,7 +72,7 @@ class PathScorerTest(absltest.TestCase):
     self.exists[1, 1, 2] = False
     paths = self._score()
     np.testing.assert_allclose(np.exp(paths).sum(axis=(1, 2)), 1, rtol=1e-5)
-    np.testing.assert_array_equal(paths[~self.exists], exclusion.NO_SCORE)
+    np.testing.assert_array_equal(paths[~self.exists], interfaces.NO_SCORE)
     only_end = _log_softmax(self.blocks[0, :, 0] @ self.queries[0])[0]
     self.assertAlmostEqual(float(paths[0, 0, 0]), only_end, places=4)
 

@@ -46,7 +46,7 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     config = _config(head=head)
     path = os.path.join(self.create_tempdir().full_path, 'x.safetensors')
     everything = realm_model.RealmModel(config, _ALL)
-    weights.write(everything.variables, path)
+    weights.write(weights.values(everything.variables), path)
     used = set()
     for part in _ALL:
       job = realm_model.RealmModel(config, [part])

@@ -4,9 +4,9 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from realm_tf import interfaces
 from realm_tf.data import joining
 from realm_tf.model import bert
-from realm_tf.model import exclusion
 from realm_tf.model import span_reader
 from tests import tiny
 from tests.model import one_hot_encoder
@@ -69,7 +69,7 @@ class HandComputedTest(tf.test.TestCase):
     #   '4': (1, 0) + (0, 2), -1;   '4 5': (1, 0) + (5, 0), +1;
     #   '4 5 4': as '4', -1;        '5': (0, 3) + (5, 0), +1;
     #   '5 4': (0, 3) + (0, 2), -1.
-    none = exclusion.NO_SCORE
+    none = interfaces.NO_SCORE
     self.assertAllClose(
       layer(tokens, body_length=3).spans,
       [[[[-0.5, 1.5, -0.5], [1.5, -0.5, none], [-0.5, none, none]]]],
@@ -89,7 +89,7 @@ class HandComputedTest(tf.test.TestCase):
   def test_a_reader_without_null_spans_has_no_weights_for_them(self):
     layer = span_reader.SpanReader(one_hot_encoder.OneHotEncoder(6), 2, 3)
     null = layer(_pairs([[3]], [[[4], [5]]]), body_length=1).null
-    self.assertAllEqual(null, [[exclusion.NO_SCORE] * 2])
+    self.assertAllEqual(null, [[interfaces.NO_SCORE] * 2])
     self.assertLen(layer.weights, 6)  # Three layers.
 
 
@@ -113,7 +113,7 @@ class LinearHeadTest(tf.test.TestCase):
     self.assertAllClose(
       tf.exp(scores.spans), [[[[8, 4], [3, 0]], [[8, 0], [0, 0]]]]
     )
-    self.assertAllEqual(scores.null, [[exclusion.NO_SCORE] * 2])
+    self.assertAllEqual(scores.null, [[interfaces.NO_SCORE] * 2])
 
   def test_a_null_makes_probabilities_of_each_block(self):
     scores = self._read('linear_null')
@@ -171,7 +171,7 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
           ),
         }
       )['sequence_output'].numpy()[0]
-      expected = np.full([body_length, 3], exclusion.NO_SCORE)
+      expected = np.full([body_length, 3], interfaces.NO_SCORE)
       scores = _slow_scores(self.layer, states, len(question), len(body))
       for (s, w), score in scores.items():
         if s + w < body_length:
@@ -182,7 +182,7 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
     # 3 + 2 + 3 of the 5 body wordpieces fit into 8.
     tokens = _pairs([[3, 4]], [[[6, 7, 8, 9, 10]]], at_most=8)
     scores = self.layer(tokens, body_length=5).spans
-    exists = exclusion.exists(scores[0, 0])
+    exists = interfaces.has_score(scores[0, 0])
     self.assertAllEqual(
       exists,
       [
@@ -205,10 +205,10 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
     words.set_weights(self.layer.get_weights())
     scores = words(tokens, body_length=body_length).spans[0, 0]
     self.assertEqual(
-      np.argwhere(exclusion.exists(scores)).tolist(),
+      np.argwhere(interfaces.has_score(scores)).tolist(),
       [[0, 1], [0, 2], [2, 0], [2, 2], [3, 1]],
     )
-    exists = exclusion.exists(scores)
+    exists = interfaces.has_score(scores)
     all_spans = self.layer(tokens, body_length=body_length).spans[0, 0]
     self.assertAllEqual(scores[exists], all_spans[exists])
 
@@ -218,7 +218,7 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
       self.encoder, 4, 3, is_inner=np.arange(20) == 9
     )
     tokens = _pairs([[3, 4]], [[[6, 7, 8, 9]]], at_most=8)
-    exists = exclusion.exists(words(tokens, body_length=4).spans)
+    exists = interfaces.has_score(words(tokens, body_length=4).spans)
     self.assertEqual(np.sum(exists), 3 + 2 + 1)
 
 

@@ -23,7 +23,7 @@ class WeightsTest(tf.test.TestCase):
     self.path = os.path.join(self.create_tempdir().full_path, 'x.safetensors')
 
   def test_round_trip_is_exact(self):
-    weights.write(_variables(), self.path)
+    weights.write(weights.values(_variables()), self.path)
     arrays = weights.read(self.path)
     self.assertEqual(sorted(arrays), ['layer/bias', 'layer/kernel', 'step'])
     for name, variable in weights.by_name(_variables()).items():
@@ -53,7 +53,7 @@ class WeightsTest(tf.test.TestCase):
     self.assertAllEqual(variables[1], _variables()[1])
 
   def test_other_and_truncated_files_are_a_user_error(self):
-    weights.write(_variables(), self.path)
+    weights.write(weights.values(_variables()), self.path)
     with open(self.path, 'rb') as file:
       whole = file.read()
     self.assertGreater(len(whole), 150)
@@ -73,8 +73,8 @@ class WeightsTest(tf.test.TestCase):
       weights.by_name([*_variables(), *_variables()])
 
   def test_fingerprint_covers_names_shapes_and_values(self):
-    same = weights.fingerprint(reversed(_variables()))
-    self.assertEqual(weights.fingerprint(_variables()), same)
+    same = weights.fingerprint(weights.values(reversed(_variables())))
+    self.assertEqual(weights.fingerprint(weights.values(_variables())), same)
     kernel, bias, step = _variables()
     others = [
       [tf.Variable(kernel, name='layer/other'), bias, step],
@@ -86,7 +86,8 @@ class WeightsTest(tf.test.TestCase):
       [tf.Variable(kernel + 1e-6, name='layer/kernel'), bias, step],
       [kernel, bias],
     ]
-    self.assertLen({same, *map(weights.fingerprint, others)}, 5)
+    prints = [weights.fingerprint(weights.values(each)) for each in others]
+    self.assertLen({same, *prints}, 5)
 
 
 if __name__ == '__main__':

@@ -60,7 +60,7 @@ class PeerTestCase(tf.test.TestCase, parameterized.TestCase):
     with open(os.path.join(directory, 'config.json'), 'w') as file:
       config = {**realm_weights.CONFIG, 'architectures': [architecture]}
       json.dump(config, file)
-    weights.write_arrays(values, os.path.join(directory, 'model.safetensors'))
+    weights.write(values, os.path.join(directory, 'model.safetensors'))
     return directory
 
   def import_model(self, architecture, values, part) -> realm_model.RealmModel:

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
-from realm_tf.model import exclusion
+from realm_tf import interfaces
 from realm_tf.qa import answer_choice
 
 # Paris is the best span, but the sum for Rome is 3 + 1 + 2 = 6.
@@ -18,7 +18,7 @@ _BLOCKS = (
   (('rome.', 2),),
 )
 
-_NO_NULL = np.full([1, 2], exclusion.NO_SCORE, np.float32)
+_NO_NULL = np.full([1, 2], interfaces.NO_SCORE, np.float32)
 
 
 def _arrays(blocks):
@@ -102,7 +102,7 @@ class ChooseTest(parameterized.TestCase):
 
 class BestSpansTest(absltest.TestCase):
   def test_matches_hand_computation(self):
-    no = exclusion.NO_SCORE
+    no = interfaces.NO_SCORE
     # Two blocks of 2 wordpieces, spans of up to 2: exp(g) of 1, 3, 4 and 2, 5.
     weights = np.array([[[[1, 3], [4, 1]], [[2, 1], [5, 1]]]], np.float32)
     scores = np.log(weights)
@@ -127,7 +127,7 @@ class BestSpansTest(absltest.TestCase):
 
   def test_a_question_without_any_span(self):
     spans = answer_choice.best_spans(
-      np.full([1, 2, 3, 2], exclusion.NO_SCORE, np.float32), _NO_NULL
+      np.full([1, 2, 3, 2], interfaces.NO_SCORE, np.float32), _NO_NULL
     )
     np.testing.assert_array_equal(spans.scores, np.full([1, 2, 6], -np.inf))
     for each in (spans.log_normalizers, spans.log_nulls):

@@ -6,7 +6,6 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import interfaces
-from realm_tf.model import exclusion
 from realm_tf.qa import answerer as answerer_lib
 from realm_tf.qa import calibration
 from tests import fakes
@@ -21,13 +20,13 @@ class AnswerProbabilityTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.tokenizer = fakes.tokenizer(_WORDS)
-    self.null, self.confidence = exclusion.NO_SCORE, calibration.Confidence()
+    self.null, self.confidence = interfaces.NO_SCORE, calibration.Confidence()
 
   def _read(self, question_ids, title_ids, body_ids, retrieval_scores):
     del question_ids, title_ids
     weights = [_WEIGHTS.get(word, 0) for word in self.tokenizer.vocabulary]
     with np.errstate(divide='ignore'):
-      scores = np.maximum(np.log(weights), exclusion.NO_SCORE)[body_ids]
+      scores = np.maximum(np.log(weights), interfaces.NO_SCORE)[body_ids]
     return interfaces.Scores(
       (scores + retrieval_scores[:, :, None])[..., None],
       self.null + retrieval_scores,

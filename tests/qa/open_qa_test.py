@@ -289,7 +289,7 @@ def _model(directory, corpus_dir, **sizes):
   versions.publish(
     layout.params_root(directory),
     0,
-    lambda path: weights.write_arrays(arrays, layout.params_file(path)),
+    lambda path: weights.write(arrays, layout.params_file(path)),
     {},
   )
   return directory

@@ -10,8 +10,8 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from realm_tf import interfaces
 from realm_tf.data import joining
-from realm_tf.model import exclusion
 from realm_tf.model import precision
 from realm_tf.model import realm_model
 from realm_tf.qa import reading
@@ -66,9 +66,9 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
     )
     spans = self.model.span_reader(joint, bodies.shape[2]).spans
     return np.where(
-      exclusion.exists(spans),
+      interfaces.has_score(spans),
       spans + self.scores[:, :, None, None],
-      exclusion.NO_SCORE,
+      interfaces.NO_SCORE,
     )
 
   @parameterized.product(
@@ -88,21 +88,21 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
       self.assertEqual(actual.dtype, np.float32)
       self.assertAllClose(actual, expected, rtol=1e-5, atol=1e-5)
       # The cut block has spans only before the cut.
-      is_span = exclusion.exists(actual).any(axis=-1).sum(axis=-1)
+      is_span = interfaces.has_score(actual).any(axis=-1).sum(axis=-1)
       cut = 30 - 10 - (3 if read_titles else 0)
       self.assertAllEqual(is_span[1], [1, 7, cut])
     question_ids, title_ids, body_ids = self.arrays
     none = np.zeros_like(body_ids)
     without = reader(question_ids, title_ids, none, self.scores)
-    self.assertFalse(exclusion.exists(without.spans).any())
-    self.assertFalse(exclusion.exists(without.null).any())
+    self.assertFalse(interfaces.has_score(without.spans).any())
+    self.assertFalse(interfaces.has_score(without.null).any())
 
   def test_bfloat16_is_close(self):
     exact = self._reader()(*self.arrays, self.scores).spans
-    is_span = exclusion.exists(exact)
+    is_span = interfaces.has_score(exact)
     for backend in ('tensorflow', 'openvino'):
       close = self._reader('bfloat16', backend)(*self.arrays, self.scores).spans
-      np.testing.assert_array_equal(exclusion.exists(close), is_span)
+      np.testing.assert_array_equal(interfaces.has_score(close), is_span)
       difference = np.abs(close - exact)[is_span]
       # OpenVINO keeps float32 on processors that do not multiply bfloat16.
       is_exact = backend == 'openvino' and not precision.multiplies_bfloat16()
@@ -133,7 +133,7 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
     bias.assign_add([1.0])
     self.addCleanup(bias.assign_sub, [1.0])  # All tests share the model.
     after = reader(*self.arrays, self.scores).spans
-    is_span = exclusion.exists(before)
+    is_span = interfaces.has_score(before)
     self.assertAllClose(after[is_span], before[is_span] + 1, rtol=1e-5)
 
   def test_padding_and_missing_blocks_are_not_computed(self):

@@ -4,10 +4,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from realm_tf.data import null_block
+from realm_tf import interfaces
 from realm_tf.retrieval import candidates
 
-_NULL = null_block.ID
+_NULL = interfaces.NULL_BLOCK
 
 
 def _slow_select(neighbors, own, num_candidates):

@@ -12,7 +12,9 @@ from realm_tf.tpu import tpu_compiler
 
 (_V5E,) = chips.parse('v5e:8x8')
 (_V3,) = chips.parse('v3:4x8')
-_PROGRAM = lowering.Lowered('pretraining', b'', 8, ('one setting', 'another'))
+_PROGRAM = lowering.Program(
+  'pretraining', None, (), 8, ('one setting', 'another')
+)
 _TRAFFIC = {compiled_module.PRODUCTS: 100e9, compiled_module.OTHERS: 222e9}
 _FITS = tpu_compiler.Compiled(
   600.0, 3e9, 0.5e9, 11e9, 0.1e9, 22e12, reduced_bytes=2e9, traffic=_TRAFFIC

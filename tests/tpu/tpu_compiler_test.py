@@ -15,7 +15,7 @@ _OTHERS = {'others': 24}
 
 
 def _program(module=b''):
-  return lowering.Lowered('a', module, 1, (), 4)
+  return lowering.Program('a', None, (), 1, (), 4, module)
 
 
 class TpuCompilerTest(parameterized.TestCase):

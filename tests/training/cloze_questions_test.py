@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.cloze_questions."""
+"""Tests for realm_tf.training.sentence_questions, blanks."""
 
 from absl.testing import absltest
 import numpy as np
@@ -6,8 +6,8 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.corpus import questions
 from realm_tf.data import held_out
-from realm_tf.training import cloze_questions
 from realm_tf.training import job
+from realm_tf.training import sentence_questions
 from tests import fakes
 from tests import tiny
 
@@ -33,7 +33,7 @@ class ClozeQuestionsTest(absltest.TestCase):
     inputs = job.Inputs(
       config, directory, self.table, tiny.TOKENIZER, (0, 0), np.zeros(0)
     )
-    return cloze_questions.from_sentences(
+    return sentence_questions.from_sentences(
       tiny.open_queries(directory, queries),
       inputs,
       fakes.FakeRetriever(_BLOCKS, [0.0] * 3),

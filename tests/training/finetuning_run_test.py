@@ -101,16 +101,15 @@ class FinetuningRunTest(absltest.TestCase):
     answerer = loading.load_answerer(run_dir, self.corpus_dir)
     self.assertLen(answerer.answer(['a b ?']), 1)
 
-  def test_judged_by_exact_match_with_patience(self):
+  def test_judged_by_exact_match(self):
     never = [questions_lib.Question('a', ('no such answer',))]
     judge = lambda inputs: loading.Validator(
       never, inputs.table, inputs.tokenizer, inputs.config
     )
-    run_dir = self._run('stopped', judge=judge, judge_every_steps=1, patience=2)
-    self.assertEqual(self._rows(run_dir)[-1]['step'], 3)
+    run_dir = self._run('judged', judge=judge, judge_every_steps=1)
     rows = tiny.read_rows(layout.dev_metrics_file(run_dir))
     self.assertEqual(
-      rows, [{'step': step, 'exact_match': 0.0} for step in (1, 2, 3)]
+      rows, [{'step': step, 'exact_match': 0.0} for step in (1, 2, 3, 4)]
     )
     self.assertEqual(versions.newest(layout.params_root(run_dir)).step, 1)
 
@@ -184,11 +183,6 @@ class ModelChoiceTest(absltest.TestCase):
     choice.restore_best()
     self.assertEqual(run_loop.model.weight.numpy(), 4.0)
     self.assertEqual(self._rows()[1], {'step': 4, 'exact_match': 7.0})
-
-  def test_stops_after_patience_measurements_without_improvement(self):
-    scores = {2: 5.0, 4: 7.0, 6: 6.0, 8: 7.0, 10: 9.0}
-    run_loop, choice = self._run(scores, patience=2)
-    self.assertEqual((run_loop.step, choice.best_step), (8, 4))
 
   def test_a_resumed_run_measures_no_step_twice(self):
     scores = {2: 5.0, 4: 7.0, 6: 6.0, 8: 3.0, 10: 1.0}

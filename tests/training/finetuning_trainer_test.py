@@ -10,7 +10,6 @@ import tf_keras
 
 from realm_tf import interfaces
 from realm_tf.data import joining
-from realm_tf.model import exclusion
 from realm_tf.model import realm_model
 from realm_tf.training import finetuning_trainer
 from tests import tiny
@@ -25,7 +24,7 @@ class _FakeModel:
   def __init__(self, query, spans, null=None):
     self.query = tf.Variable(query, dtype=tf.float32)
     self.spans = tf.Variable(spans, dtype=tf.float32)
-    null = [exclusion.NO_SCORE] * len(spans) if null is None else null
+    null = [interfaces.NO_SCORE] * len(spans) if null is None else null
     self.null = tf.Variable(null, dtype=tf.float32)
     self.query_embedder = types.SimpleNamespace(
       trainable_variables=[self.query]

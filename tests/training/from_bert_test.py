@@ -59,7 +59,7 @@ class FromBertTest(absltest.TestCase):
     os.mkdir(source)
     with open(os.path.join(source, 'config.json'), 'w') as file:
       json.dump(_CONFIG, file)
-    weights.write_arrays(cls.bert, os.path.join(source, 'model.safetensors'))
+    weights.write(cls.bert, os.path.join(source, 'model.safetensors'))
     with open(os.path.join(source, 'vocab.txt'), 'w') as file:
       file.writelines(f'{piece}\n' for piece in tiny.TOKENIZER.vocabulary)
     cls.bert_dir = os.path.join(cls.shared, 'bert')

@@ -28,7 +28,7 @@ class ParamsExportTest(tf.test.TestCase):
     model = tf.Module()
     model.kernel = tf.Variable([1.0, 2.0], name='tower/kernel')
     model.frozen = tf.Variable([3.0], name='tower/frozen', trainable=False)
-    fingerprint = weights.fingerprint(model.variables)
+    fingerprint = weights.fingerprint(weights.values(model.variables))
     version = params_export.publish(run_dir, 500, model)
     self.assertEqual(version.step, 500)
     model.kernel.assign([2.0, 2.0])

@@ -17,7 +17,6 @@ from realm_tf.corpus import sources
 from realm_tf.corpus import terms
 from realm_tf.data import block_table
 from realm_tf.model import realm_model
-from realm_tf.model import token_tagger
 from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.run import versions
@@ -206,7 +205,7 @@ class TokenTaggerTest(parameterized.TestCase):
   def test_starts_from_the_bert_of_a_model(self, part, tower):
     config = realm_model.with_vocab_size(tiny.config().model, 12)
     model = realm_model.RealmModel(config, [part])
-    tagger = token_tagger.TokenTagger(config.reader_bert, 3)
+    tagger = taggers.TokenTagger(config.reader_bert, 3)
     arrays = weights.values(model.variables)
     report = tagger.load(arrays)
     head = ['tagger_head/bias', 'tagger_head/kernel']

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.text_questions."""
+"""Tests for realm_tf.training.sentence_questions, templates."""
 
 import re
 
@@ -12,7 +12,7 @@ from realm_tf.data import block_table
 from realm_tf.data import held_out
 from realm_tf.data import query_table
 from realm_tf.training import job
-from realm_tf.training import text_questions
+from realm_tf.training import sentence_questions
 from tests import fakes
 from tests import tiny
 
@@ -73,7 +73,9 @@ class TextQuestionsTest(absltest.TestCase):
     inputs = job.Inputs(
       config, directory, self.table, _TOKENIZER, (0, 0), np.zeros(0)
     )
-    return text_questions.from_sentences(queries, inputs, num_others=num_others)
+    return sentence_questions.from_sentences(
+      queries, inputs, num_others=num_others
+    )
 
   def test_questions_can_be_answered_from_their_own_block(self):
     found = self._ask(_BOTH)

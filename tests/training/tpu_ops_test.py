@@ -15,7 +15,6 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.model import precision
 from realm_tf.model import realm_model
-from realm_tf.model import token_tagger
 from realm_tf.training import finetuning_trainer
 from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import optimizer as optimizer_lib
@@ -132,7 +131,7 @@ def _finetuning(config, is_fixed=False, **changes):
 def _tagger(config):
   trainer = taggers.TaggerTrainer(
     _optimizer(),
-    token_tagger.TokenTagger(config.model.reader_bert, 3),
+    taggers.TokenTagger(config.model.reader_bert, 3),
     tiny.SPECIAL_IDS,
   )
   labels = np.tile(np.array([0, 1, 2, -1, 0], np.int32), [_B, 1])

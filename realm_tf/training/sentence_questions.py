@@ -1,4 +1,4 @@
-"""Makes questions of sentences, so that a reader learns what questions ask.
+"""Makes questions of sentences: by templates, or by a blank for a name.
 
 A template turns a sentence into a question for one of its spans
 (`corpus.question_wording`; Lewis et al. 2019, https://arxiv.org/abs/1906.04980).
@@ -6,27 +6,40 @@ If another block of the article has a similar sentence with the same span, the
 reader finds the answer there (Fabbri et al. 2020,
 https://arxiv.org/abs/2004.11892), so that it learns more than to find the
 question's own words.
+
+A blank replaces a name that a block holds: recurring span selection (Ram et al.
+2021, https://arxiv.org/abs/2101.00438). BM25 finds the block; in the paper, the
+span recurs within one passage.
 """
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import functools
+import itertools
 import re
 from typing import NamedTuple, Optional
 
 import numpy as np
 
 from realm_tf import errors
+from realm_tf import interfaces
 from realm_tf.corpus import question_spans
 from realm_tf.corpus import question_wording
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import terms
-from realm_tf.data import null_block
+from realm_tf.data import held_out
+from realm_tf.data import masking
 from realm_tf.data import query_table
+from realm_tf.data import sampling
+from realm_tf.retrieval import candidates
+from realm_tf.retrieval import retriever
 from realm_tf.text import english
-from realm_tf.training import cloze_questions
 from realm_tf.training import job
 
+_BLANK = 'what'  # Replaces a name, as in most questions.
+_SENTENCES = 512  # Of which questions are made at once.
+_DEPTH = 20  # Blocks that may hold the name.
+_MOST_TOKENS, _LONGEST_SPAN = 512, 10  # Limits of `query_table`.
 _PER_SENTENCE = 2  # Most questions that a sentence answers.
 _SHARED_WORDS = 2  # Of the question and the answer's sentence.
 _NEAR = 200  # Sentences of an article before and after one.
@@ -67,36 +80,88 @@ class _Article(NamedTuple):
 
 
 def from_sentences(
-  queries: query_table.QueryTable, inputs: job.Inputs, num_others: int = 0
+  queries: query_table.QueryTable,
+  inputs: job.Inputs,
+  search: Optional[interfaces.Retriever] = None,
+  num_others: int = 0,
 ) -> list[questions_lib.Question]:
   """Returns questions for sentences of the corpus, in random order.
 
   Sentences of held-out articles (`held_out.share`) give none. A job gets as
-  many as its steps read, or all. Next to other questions they are
-  `sentence_share` of all.
+  many as its steps read, or all: 57,000 sentences take 40 s. Next to other
+  questions they are `sentence_share` of all.
 
   Args:
     queries: X, after `fit_corpus`.
+    search: Finds blocks for sentences with a blank, at most one question each:
+      a random span is the answer, if one of the first blocks that it finds for
+      the rest has the span; the sentence's own block does not count. By default
+      templates make the questions.
     num_others: Number of the other questions.
 
   Raises:
     UserError: No sentence gives a question.
   """
-  rows, most, rng = cloze_questions.choose_sentences(
-    queries, inputs, num_others
+  config = inputs.config
+  rows = held_out.others(
+    held_out.queries(queries, inputs.table, config.held_out.share)
   )
+  rng = sampling.step_rng(config.seed, 0)
+  rng.shuffle(rows)
+  most = config.finetuning.optimizer.num_steps * config.finetuning.batch_size
+  if num_others:
+    part = config.finetuning.sentence_share
+    most = min(most, round(num_others * part / (1 - part)))
+  if search:
+    ask = functools.partial(_with_blanks, queries, inputs, search, rng)
+  else:
+    maker = _Maker(queries, inputs, rows, rng)
+    ask = lambda some: itertools.chain.from_iterable(map(maker.ask, some))
   made: list[questions_lib.Question] = []
-  maker = _Maker(queries, inputs, rows, rng)
-  for row in rows:
+  for start in range(0, len(rows), _SENTENCES):
     if len(made) >= most:
       break
-    made += maker.ask(int(row))
+    made += ask(rows[start : start + _SENTENCES].tolist())
   if not made and most:
     raise errors.UserError(
-      'Sentences must have names, dates or numbers that questions ask for. '
-      f'Found none in {len(rows)} sentences of the corpus. Use a larger corpus.'
+      'Sentences must have names, dates or numbers that questions ask for, or '
+      f'that another block has. Found none for {len(rows)} sentences of the '
+      'corpus. Use a larger corpus.'
     )
-  return made[:most]
+  return made if search and not num_others else made[:most]
+
+
+def _with_blanks(
+  queries: query_table.QueryTable,
+  inputs: job.Inputs,
+  search: interfaces.Retriever,
+  rng: np.random.Generator,
+  rows: Sequence[int],
+) -> Iterator[questions_lib.Question]:
+  tokenizer = inputs.tokenizer
+  how = masking.Masking(
+    'salient', _MOST_TOKENS, _LONGEST_SPAN, tokenizer.mask_id
+  )
+  masked = masking.mask_batch(queries, np.array(rows), how, rng)
+  hits = search.retrieve(
+    retriever.masked(masked['query_ids'], tokenizer),
+    _DEPTH + candidates.SPARE_HITS,
+  )
+  found, has_span = candidates.find_spans(
+    hits.block_ids, masked, inputs.table, _DEPTH
+  )
+  for i in np.flatnonzero(has_span.any(axis=1)):
+    text = queries.query(rows[i]).text
+    tokens = tokenizer.tokenize(text)
+    positions = masked['masked_positions'][i, masked['token_mask'][i] > 0]
+    start, end = tokens.starts[positions[0]], tokens.ends[positions[-1]]
+    gold = found[i, has_span[i].argmax()]
+    yield questions_lib.Question(
+      f'{text[:start]}{_BLANK}{text[end:]}',
+      (text[start:end],),
+      question_id=f'cloze-{rows[i]}',
+      gold_id=inputs.table.article_ids([gold])[0],
+    )
 
 
 class _Maker:
@@ -117,7 +182,9 @@ class _Maker:
     titles = [title or str(i) for i, title in enumerate(table.all_titles())]
     numbers = np.unique(titles, return_inverse=True)[1]
     # Articles of one title count as one. -1: no block, or held out.
-    is_used = np.isin(np.arange(len(own)), rows) & (own != null_block.ID)
+    is_used = np.isin(np.arange(len(own)), rows) & (
+      own != interfaces.NULL_BLOCK
+    )
     self._numbers = np.where(is_used, numbers[table.article_rows[own]], -1)
     self._order = np.argsort(self._numbers, kind='stable')
     self._sorted = self._numbers[self._order]
