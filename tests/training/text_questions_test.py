@@ -139,7 +139,7 @@ class TextQuestionsTest(absltest.TestCase):
     self.assertLen(self._ask(_BOTH, num_others=6), 2)
 
   def test_no_question_at_all_is_an_error(self):
-    with self.assertRaisesRegex(errors.UserError, 'none in 1 sentences'):
+    with self.assertRaisesRegex(errors.UserError, 'none for 1 sentences'):
       self._ask([('Mill', _MILL[2:])])
 
 
