@@ -64,11 +64,7 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
   has_qa = tower == 'reader' and f'{_LINEAR}/kernel' in arrays
   if has_qa:
     values['architectures'] = ['BertForQuestionAnswering']
-    theirs = {
-      **{f'bert.{name}': array for name, array in theirs.items()},
-      'qa_outputs.weight': arrays[f'{_LINEAR}/kernel'].T,
-      'qa_outputs.bias': arrays[f'{_LINEAR}/bias'],
-    }
+    theirs = _with_qa(theirs, arrays)
   _write_module(output_dir, values, theirs)
   tokenizer_files.write_hugging_face(
     output_dir, tokenizer.vocabulary, tokenizer.rules, bert.max_positions
@@ -96,6 +92,17 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
     },
   )
   return []
+
+
+def _with_qa(
+  encoder: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+  """Returns the weights of a BertForQuestionAnswering."""
+  return {
+    **{f'bert.{name}': array for name, array in encoder.items()},
+    'qa_outputs.weight': arrays[f'{_LINEAR}/kernel'].T,
+    'qa_outputs.bias': arrays[f'{_LINEAR}/bias'],
+  }
 
 
 def _text(pieces: Sequence[str]) -> str:

@@ -51,13 +51,7 @@ def write(
   config = config_lib.ExperimentConfig(model=imported.model)
   if not is_t5:
     tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
-    for bert in (imported.model.embedder_bert, imported.model.reader_bert):
-      if not 0 <= bert.vocab_size - tokenizer.vocab_size < _MAX_PADDING:
-        raise errors.UserError(
-          f'The vocabulary must fit the weights. Found {bert.vocab_size} word '
-          f'embeddings and {tokenizer.vocab_size} lines in {vocab_file}. Give '
-          'the right --vocab_file.'
-        )
+    _check_vocabulary(imported.model, tokenizer, vocab_file)
     config = fit_lengths(imported, tokenizer)
   model = realm_model.RealmModel(config.model, parts)
   loaded = model.load(imported.arrays)  # Checks every shape.
@@ -131,6 +125,21 @@ def _write_index(
   root = layout.index_root(output_dir)
   builder.build(_STEP, root, embeddings=rows)
   return [versions.version_path(root, _STEP)]
+
+
+def _check_vocabulary(
+  model: config_lib.ModelConfig,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  vocab_file: str,
+) -> None:
+  """Raises UserError unless vocabulary and word embeddings have one size."""
+  for bert in (model.embedder_bert, model.reader_bert):
+    if not 0 <= bert.vocab_size - tokenizer.vocab_size < _MAX_PADDING:
+      raise errors.UserError(
+        f'The vocabulary must fit the weights. Found {bert.vocab_size} word '
+        f'embeddings and {tokenizer.vocab_size} lines in {vocab_file}. Give '
+        'the right --vocab_file.'
+      )
 
 
 def _parts(arrays: Collection[str]) -> list[str]:

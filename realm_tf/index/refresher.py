@@ -75,11 +75,8 @@ def refresh_until_done(
   given_up: set[int] = set()  # Unfinished versions that failed.
   while True:
     done = run.is_training_done()  # Read first: no parameters are missed.
-    target, index = run.next_params(), run.newest_index()
-    unfinished = run.unfinished_index()
-    if unfinished is not None and unfinished.step not in given_up:
-      target = unfinished
-    if target is not None and (index is None or target.step > index.step):
+    target = _target(run, given_up)
+    if target is not None:
       logging.info('Building the index of step %d.', target.step)
       try:
         publish_index(target)
@@ -106,3 +103,15 @@ def refresh_until_done(
     elif done:
       return num_published
     wait()
+
+
+def _target(
+  run: RunDirectory, given_up: set[int]
+) -> Optional[versions.Version]:
+  """Returns the version for the next index, or None."""
+  target, index = run.next_params(), run.newest_index()
+  unfinished = run.unfinished_index()
+  if unfinished is not None and unfinished.step not in given_up:
+    target = unfinished
+  is_old = target and index and target.step <= index.step
+  return None if is_old else target

@@ -98,11 +98,7 @@ class RealmModel(tf.Module):
         self.query_embedder if shared else self._embedder('block')
       )
     if PATH in parts:
-      size = config.embedding_width
-      self.path_scorer = path_scorer.PathScorer(size, name='path_scorer')
-      self.path_scorer(  # Creates the weights.
-        tf.zeros([1, size]), tf.zeros([1, 1, 2, size]), tf.ones([1, 1, 2]) > 0
-      )
+      self.path_scorer = _path_scorer(config)
     if SEQ2SEQ in parts:
       self.seq2seq = seq2seq_lib.Seq2Seq(config.seq2seq)
     if MASKED_LM in parts or SPAN in parts:
@@ -224,6 +220,13 @@ class RealmModel(tf.Module):
       name for name in report.left_over if not name.startswith('shared_')
     ]
     return report._replace(left_over=left_over)
+
+
+def _path_scorer(config):
+  size = config.embedding_width
+  scorer = path_scorer.PathScorer(size, name='path_scorer')
+  scorer(tf.zeros([1, size]), tf.zeros([1, 1, 2, size]), tf.ones([1, 1, 2]) > 0)
+  return scorer
 
 
 def parts_of(names: Iterable[str]) -> list[str]:

@@ -159,10 +159,7 @@ class Answerer:
     alone = _alone(spans.scores, keys, texts, by)
     p_z = answer_choice.softmax(found.scores[:, : self.num_read])
     p_y = answer_choice.reading_probabilities(spans)
-    # The share of the other blocks than the shown ones, float32 [B].
-    compared = answer_choice.softmax(found.scores)
-    shown = np.take_along_axis(compared, choice.columns, axis=1) * choice.exists
-    unread = np.maximum(1.0 - shown.sum(axis=1), 0.0)
+    unread = _unread_share(found.scores, choice)
     signals = calibration_lib.signals(choice, spans, unread)
     probabilities = self.confidence.probability(signals)
     probabilities = probabilities * choice.exists.any(axis=1)
@@ -293,3 +290,12 @@ def _alone(
   )
   places = choice.places.reshape(*texts.shape[:2], 1)
   return np.take_along_axis(texts, places, axis=-1)[..., 0]
+
+
+def _unread_share(
+  scores: np.ndarray, choice: answer_choice.Choice
+) -> np.ndarray:
+  """Returns the share of the other blocks than the shown ones, float32 [B]."""
+  compared = answer_choice.softmax(scores)
+  shown = np.take_along_axis(compared, choice.columns, axis=1) * choice.exists
+  return np.maximum(1.0 - shown.sum(axis=1), 0.0)

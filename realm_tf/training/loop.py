@@ -87,17 +87,16 @@ class Loop:
     )
     # No checkpoints by the controller: in a resumed run their steps would be no
     # multiples, and every process would write them.
-    summary_dir = layout.summary_dir(self._run_dir)
     self._controller = orbit.Controller(
       global_step=trainer.global_step,
       trainer=trainer,
       train_actions=[self._log_and_save],
-      # Rows and checkpoints are at multiples of these, in resumed runs too.
+      # Up to the next multiple of one of these, in resumed runs too.
       steps_per_loop=lambda step: min(
         every - step % every
         for every in (config.log_every_steps, config.checkpoint_every_steps)
       ),
-      summary_dir=summary_dir if job.is_chief else None,
+      summary_dir=layout.summary_dir(self._run_dir) if job.is_chief else None,
     )
 
   @property

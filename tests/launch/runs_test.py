@@ -120,7 +120,7 @@ def _write_bert(directory):
   (directory / 'vocab.txt').write_text('\n'.join(_VOCABULARY))
   arrays = numpy_bert.random_weights(_BERT, np.random.default_rng(0))
   weights.write(
-    [tf.Variable(value / 10, name=name) for name, value in arrays.items()],
+    {name: value / 10 for name, value in arrays.items()},
     str(directory / 'model.safetensors'),
   )
 
