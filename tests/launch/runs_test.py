@@ -11,7 +11,6 @@ from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
-import tensorflow as tf
 import tf_keras
 
 from launch import common
