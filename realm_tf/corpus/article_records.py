@@ -71,7 +71,12 @@ def parse(where: str, record: Mapping[str, Any], keys: Keys) -> Article:
     _need(where, record, texts, '--text_key')
   elif isinstance(text, list) and json_text.holds(text, _PARAGRAPHS):
     is_cut = any(str(each)[:1] == ' ' for each in text[1:])  # In sentences.
-    parts = (_joined(part) for part in ([text] if is_cut else text))
+    parts = (
+      part.rstrip('\n')
+      if isinstance(part, str)
+      else ' '.join(map(str.strip, part))
+      for part in ([text] if is_cut else text)
+    )
     text = '\n'.join(parts)
   text = '' if text is None else record_fields.text(where, texts[0], text)
   title = record_fields.find(record, titles)
@@ -89,13 +94,6 @@ def parse(where: str, record: Mapping[str, Any], keys: Keys) -> Article:
   if article_id is None and keys.article_id:
     _need(where, record, ids, '--id_key')
   return Article(title, text, record_fields.text_id(where, article_id))
-
-
-def _joined(paragraph: str | Sequence[str]) -> str:
-  """Returns a paragraph, which may be a list of sentences."""
-  if isinstance(paragraph, str):
-    return paragraph.rstrip('\n')
-  return ' '.join(filter(None, map(str.strip, paragraph)))
 
 
 def _need(

@@ -25,7 +25,6 @@ PREFIX = 'beir:'
 Qrels = dict[str, dict[str, int]]
 _GRADE = re.compile(r'[-+]?[0-9]{1,9}(\.0+)?')
 _GRADES = ('score', 'relevance', 'rel', 'label', 'grade', 'judgment', 'qrel')
-_FEWEST = 3  # Columns of a judgement.
 # Names in records of a judgement's query, document and grade.
 _RECORD = (
   ('query-id', 'query_id', 'qid', 'question_id', 'query'),
@@ -128,7 +127,7 @@ def _judgements(path: str) -> Iterator[tuple[str, list[str]]]:
   for number, line in files.read_lines(path):
     line = line.strip()
     columns = line.split('\t' if '\t' in line else None)
-    if len(columns) < _FEWEST and ',' in line:
+    if len(columns) < 3 and ',' in line:
       columns = next(csv.reader([line]))
     columns = [column.strip() for column in columns]
     is_header = number == 1 and columns[-1:] and columns[-1].lower() in _GRADES

@@ -8,7 +8,6 @@ Its text is an exact slice of the article's.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-import itertools
 from typing import NamedTuple, Optional
 
 import numpy as np
@@ -77,20 +76,12 @@ def batches(
   articles: Iterable[sources.Article],
 ) -> Iterator[list[sources.Article]]:
   """Yields lists for `cut_batch`, bounded in number and in characters."""
-  parts = itertools.chain.from_iterable(map(_parts, articles))
+  parts = (
+    article._replace(text=part)
+    for article in articles
+    for _, part in sentences.parts(article.text, _LONGEST_PART, ('\n', ' '))
+  )
   return sources.in_batches(parts, _BATCH_ARTICLES)
-
-
-def _parts(article: sources.Article) -> Iterator[sources.Article]:
-  """Splits a very long article at a line's end or, without one, a space."""
-  text, start = article.text, 0
-  while len(text) - start > _LONGEST_PART:
-    stop = start + _LONGEST_PART
-    ends = (text.rfind(mark, start + 1, stop) for mark in ('\n', ' '))
-    end = next((end for end in ends if end > 0), stop)
-    yield article._replace(text=text[start:end])
-    start = end
-  yield article._replace(text=text[start:]) if start else article
 
 
 def _sentence_token_ends(text: str, tokens: wordpiece.Tokens) -> np.ndarray:

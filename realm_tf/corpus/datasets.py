@@ -16,6 +16,12 @@ from realm_tf.corpus import record_fields
 
 _TFDS, _HF_DISK = PREFIXES = 'tfds:', 'hf_disk:'
 _BATCH_ROWS = 1024
+# Of a state.json.
+_SAVED = {
+  '_data_files': json_text.list_of(
+    json_text.object_of({'filename': json_text.TEXT})
+  )
+}
 _Records = Iterator[tuple[str, dict[str, Any]]]
 
 # Marks in wiki40b's texts.
@@ -131,12 +137,8 @@ def _saved_files(item: str) -> list[str]:
       f'wrote. Found no file. {advice}'
     )
   state = json_text.read_object(path, advice)
-  try:
-    return [os.path.join(folder, f['filename']) for f in state['_data_files']]
-  except (KeyError, TypeError) as error:
-    raise errors.UserError(
-      f'{path} must list the files of the dataset. Found no list. {advice}'
-    ) from error
+  json_text.check(state, _SAVED, path, advice)
+  return [os.path.join(folder, f['filename']) for f in state['_data_files']]
 
 
 def _split(item: str) -> tuple[str, str]:

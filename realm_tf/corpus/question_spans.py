@@ -262,19 +262,15 @@ def _names(
       else _of_thing(text[start:end], before)
     )
     following = _NEXT_WORD.match(text, end)
+    listing = _LISTING.search(before)
     if not right_out and (
       _LISTED.match(text, end)
-      or _is_listed(before)
+      or (listing and (listing['word'] or '').lower() not in _FUNCTION)
       # It describes the noun: 'Chinese government'.
       or (following and _is_noun(following[1]))
     ):
       words = ()
     yield Asked(start, end, kind, start - left_out, end + right_out, words)
-
-
-def _is_listed(before: str) -> bool:
-  found = _LISTING.search(before)
-  return bool(found and (found['word'] or '').lower() not in _FUNCTION)
 
 
 def _of_person(
@@ -337,7 +333,8 @@ def _phrases(text: str) -> Iterator[Asked]:
       start, end = match.span('phrase')
       if match['article'].lower() not in ('a', 'an') and ' ' not in match[2]:
         continue  # 'The city' is known from before.
-      words = _phrase_words(match['phrase'])
+      noun = match['phrase'].split(' of ')[0].split()[-1]
+      words = ('who', 'what') if noun in _WORDS['person nouns'] else ('what',)
       yield Asked(start, end, PHRASE, *match.span(), words)
   for match in _BARE_PHRASE.finditer(text):
     if _is_plain(match['phrase']):
@@ -355,8 +352,3 @@ def _is_plain(phrase: str) -> bool:
     and words[0] not in _WORDS['no nouns']
     and words[-1] not in _VERBS
   )
-
-
-def _phrase_words(phrase: str) -> tuple[str, ...]:
-  is_person = phrase.split(' of ')[0].split()[-1] in _WORDS['person nouns']
-  return ('who', 'what') if is_person else ('what',)

@@ -132,7 +132,8 @@ def ask(
   if not begins_with_name:
     text = text[:1].lower() + text[1:]
   marked = f'{text[: asked.first]}{_GAP}{text[asked.last :]}'
-  clause = _clause(_PARENTHESES.sub(_keep_gap, marked).strip())
+  marked = _PARENTHESES.sub(lambda m: m[0] if _GAP in m[0] else '', marked)
+  clause = _clause(marked.strip())
   clause = clause and _without_pronoun(clause, title, is_person)
   if not clause:
     return ''
@@ -151,10 +152,6 @@ def ask(
   return f'{question[0].upper()}{question[1:]}?'
 
 
-def _keep_gap(match: re.Match) -> str:
-  return match[0] if _GAP in match[0] else ''
-
-
 def _clause(marked: str) -> str:
   """Returns the clause with the gap, with a subject, or ''."""
   marked = _APPOSITION.sub(f'{_GAP} ', marked)
@@ -170,7 +167,9 @@ def _clause(marked: str) -> str:
       before = _ANTECEDENT.search(parts[number - 1])
       part = f'{before[0]} {part}' if before else ''
     elif (verb := _verb(part)) and not verb[0].start():
-      subject = _subject(parts[0])
+      first = _INTRODUCTION.sub('', parts[0], count=1)
+      verb = _verb(first)
+      subject = first[: verb[0].start()].strip() if verb else ''
       part = f'{subject} {part}' if subject else ''
   part = _reported(_subordinate(part))
   if len(part.split()) > _LONG:
@@ -213,12 +212,6 @@ def _merged(parts: list[str]) -> list[str]:
     else:
       merged.append(part)
   return merged
-
-
-def _subject(part: str) -> str:
-  part = _INTRODUCTION.sub('', part, count=1)
-  verb = _verb(part)
-  return part[: verb[0].start()].strip() if verb else ''
 
 
 def _without_pronoun(clause: str, title: str, is_person: bool) -> str:

@@ -4,7 +4,7 @@ Only this file imports `spacy`, when it opens a spaCy pipeline.
 """
 
 import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 import functools
 import itertools
 from typing import Any
@@ -14,6 +14,7 @@ from realm_tf import interfaces
 from realm_tf.corpus import dates
 from realm_tf.corpus import parallel
 from realm_tf.text import plain_letters
+from realm_tf.text import sentences
 
 _BATCH_TEXTS = 512  # Texts in one task of a worker.
 _NAME = 'names and dates'
@@ -65,7 +66,7 @@ class SpacyWork:
     parts = (
       (part, (row, start))
       for row, each in enumerate(plain)
-      for start, part in _parts(each.text)
+      for start, part in sentences.parts(each.text, _LONGEST_PART)
     )
     for doc, (row, start) in self._pipeline.pipe(parts, as_tuples=True):
       found[row] += (
@@ -77,17 +78,6 @@ class SpacyWork:
       with_dates(text, each.original(entities))
       for text, each, entities in zip(texts, plain, found, strict=True)
     ]
-
-
-def _parts(text: str) -> Iterator[tuple[int, str]]:
-  """Yields (index of its first character, part), cut at spaces if possible."""
-  start = 0
-  while len(text) - start > _LONGEST_PART:
-    stop = text.rfind(' ', start + 1, start + _LONGEST_PART)
-    stop = stop if stop > 0 else start + _LONGEST_PART
-    yield start, text[start:stop]
-    start = stop
-  yield start, text[start:]
 
 
 def with_dates(

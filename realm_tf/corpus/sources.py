@@ -10,6 +10,7 @@ import re
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.corpus import article_records
 from realm_tf.corpus import beir
 from realm_tf.corpus import counts as counts_lib
@@ -36,6 +37,12 @@ _ANY_KEYS = article_records.Keys()
 # WikiExtractor --json writes these; KILT has its marks, too.
 _WIKIEXTRACTOR_KEYS = {'id', 'url', 'title', 'text'}
 _KILT_KEY = 'wikipedia_title'
+_TAGGED = {
+  'text': json_text.TEXT,
+  'spans': json_text.list_of(
+    json_text.row_of(json_text.COUNT, json_text.COUNT)
+  ),
+}
 _BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
 _IS_TEXT = re.compile(r'\.te?xt(\.(gz|bz2|xz))?$', re.IGNORECASE)
@@ -314,18 +321,13 @@ def read_tagged(
 
 
 def _parse_tagged(where: str, record: dict[str, Any]) -> TaggedSentence:
-  text, spans = record.get('text'), record.get('spans')
-  if not isinstance(text, str) or not isinstance(spans, list):
-    raise errors.UserError(
-      f'{where} must have "text", a string, and "spans", a list. Found '
-      f'{record!r:.60}. Correct it.'
-    )
-  for span in spans:
-    is_pair = isinstance(span, list) and [type(x) for x in span] == [int, int]
-    if not is_pair or not 0 <= span[0] < span[1] <= len(text):
+  json_text.check(record, _TAGGED, where, 'Correct it.')
+  text, spans = record['text'], record['spans']
+  for start, end in spans:
+    if not start < end <= len(text):
       raise errors.UserError(
         f'{where} must have spans [start, end] within its text of {len(text)} '
-        f'characters. Found {span!r:.40}. Correct it.'
+        f'characters. Found {[start, end]}. Correct it.'
       )
   return TaggedSentence(
     text,

@@ -92,7 +92,10 @@ class CharacterRules:
       spelled = ''.join(c for c in parts if c not in _MARKS)
     if self.lowercase:
       spelled = ''.join(_NEW_LOWER.get(c) or c.lower() for c in spelled)
-    spelled = ''.join(map(_apart, spelled))
+    spelled = ''.join(
+      ' ' if c in _SPACES else f' {c} ' if c in _PUNCTUATION else c
+      for c in spelled
+    )
     if self.split_chinese and _is_in(CHINESE, character):
       return f' {spelled} '
     return spelled
@@ -124,12 +127,6 @@ def irregular(rules: CharacterRules) -> dict[int, str]:
   changed = (c for c, o in zip(characters, others) if c != o or c in special)
   pairs = ((character, rules.spell(character)) for character in changed)
   return {ord(c): spelled for c, spelled in pairs if spelled != c}
-
-
-def _apart(character: str) -> str:
-  if character in _SPACES:
-    return ' '
-  return f' {character} ' if character in _PUNCTUATION else character
 
 
 MAX_WORD = 100  # Characters; a longer word is [UNK] in BERT.

@@ -5,6 +5,7 @@ the dot belongs to an abbreviation or lower case follows. Lower case means
 nothing in a line without a capital letter.
 """
 
+from collections.abc import Iterator, Sequence
 import re
 from typing import cast
 
@@ -44,6 +45,24 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
         start = match.end()
     _append_stripped(sentences, text, start, stop)
   return sentences
+
+
+def parts(
+  text: str, longest: int, marks: Sequence[str] = (' ',)
+) -> Iterator[tuple[int, str]]:
+  """Yields (first character, part) of a text.
+
+  Parts have at most `longest` characters, and end at the first of `marks` that
+  they have.
+  """
+  start = 0
+  while len(text) - start > longest:
+    stop = start + longest
+    ends = (text.rfind(mark, start + 1, stop) for mark in marks)
+    stop = next((end for end in ends if end > 0), stop)
+    yield start, text[start:stop]
+    start = stop
+  yield start, text[start:]
 
 
 def _append_stripped(sentences, text, start, end):
