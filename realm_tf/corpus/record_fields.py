@@ -26,7 +26,10 @@ ALIASES = 'answer_aliases', 'aliases'
 QUESTION_ID = 'id _id qid question_id query_id questionid'.split()
 # Lists of records in a record, and LangChain's object in an object.
 QUESTION_GROUPS = 'data', 'paragraphs', 'qas'
-ARTICLE_GROUPS = 'data', 'paragraphs', 'contexts', 'context', 'kwargs'
+ARTICLE_GROUPS = (
+  'data paragraphs contexts retrieved_contexts reference_contexts context '
+  'kwargs'
+).split()
 # Objects with more fields of a document, such as LangChain's.
 METADATA = 'metadata', 'meta'
 

@@ -48,7 +48,7 @@ class ArticlesTest(input_case.InputCase):
       _A._replace(article_id='3')]),
     ('lang_chain', _lines(_PAGE, {'id': ['x'], 'kwargs': _PAGE}),
      [_A, _A._replace(article_id='1')]),
-    ('ragas', '{"question": "Q?", "contexts": ["One.", "Two."]}',
+    ('ragas', '{"query": "Q?", "retrieved_contexts": ["One.", "Two."]}',
      [_A._replace(title=''), _B._replace(title='')]),
     ('hotpot', _lines({'question': 'Q?', 'context': _PAIRS}),
      [_A, Article('B', 'Two words.', '1')]),

@@ -87,6 +87,7 @@ class ParseTest(parameterized.TestCase):
     ({'answers': ['A']}, "f:1 must have 'question'"),
     ({'question': 'W?', 'Gold': 'A'}, "'answers'.*Found 'question'"),
     ({**_WHO, 'answers': [True]}, 'Found True in them'),
+    ({**_WHO, 'answers': '[1 2]'}, 'must have a list of answers'),
     ({**_WHO, 'id': 7.0, 'answers': ['A']}, 'as id. Found 7.0'),
     ({**_WHO, 'gold_id': True, 'answers': ['A']}, 'as id. Found Tr'),
     ({**_WHO, 'answers': [[[['A']]]]}, 'in them'),
