@@ -56,11 +56,13 @@ class Files:
     return self._path(name)
 
   def _make_model(self):
-    model = small_models.write(self.model, self.corpus)
+    # Many binaries build the model before they find the mistake.
+    quick = {'shared_towers': True}
+    model = small_models.write(self.model, self.corpus, **quick)
     inputs = job_lib.open_inputs(tiny.config(), self.corpus)
     model_index.build(inputs, model, self.other_corpus, self.other_index)
     parts = [realm_model.EMBEDDER]
-    small_models.write(self.retriever_only, self.corpus, parts)
+    small_models.write(self.retriever_only, self.corpus, parts, **quick)
 
   def good_flags(self, name):
     """Returns correct flags for a binary."""

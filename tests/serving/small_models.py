@@ -23,10 +23,14 @@ PRETRAINED = (realm_model.EMBEDDER, realm_model.MASKED_LM)
 
 
 def write(
-  path: str, corpus_dir: str, parts: Sequence[str] = QA, seed: int = 0
+  path: str,
+  corpus_dir: str,
+  parts: Sequence[str] = QA,
+  seed: int = 0,
+  shared_towers: bool = False,
 ) -> Any:
   """Writes version 0 of parameters and index; returns the model."""
-  inputs = job_lib.open_inputs(_config(), corpus_dir)
+  inputs = job_lib.open_inputs(_config(shared_towers), corpus_dir)
   job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
   tf_keras.utils.set_random_seed(seed)  # `begin` sets another seed.
   model = realm_model.RealmModel(inputs.config.model, parts)
@@ -34,14 +38,18 @@ def write(
   return model
 
 
-def _config():
+def _config(shared_towers=False):
   # A load compiles each batch size up to this one.
-  return tiny.config(finetuning={'eval_batch_size': 2})
+  return tiny.config(
+    finetuning={'eval_batch_size': 2},
+    model={'embedder': {'shared_towers': shared_towers}},
+  )
 
 
 def publish(path: str, corpus_dir: str, model: Any, step: int) -> None:
   """Publishes a version of a model's index and parameters."""
-  inputs = job_lib.open_inputs(_config(), corpus_dir)
+  shared_towers = model.config.embedder.shared_towers
+  inputs = job_lib.open_inputs(_config(shared_towers), corpus_dir)
   model_index.build(inputs, model, corpus_dir, layout.index_root(path), step)
   params_export.publish(path, step, model)
 
