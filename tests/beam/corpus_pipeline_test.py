@@ -158,8 +158,8 @@ class QueryPipelineTest(_PipelineTest):
     )
     return list(queries), counts
 
-  @parameterized.product(
-    mode=['in_memory', 'multi_processing'], tagger=['rules+terms', None]
+  @parameterized.parameters(
+    ('in_memory', None), ('multi_processing', 'rules+terms')
   )
   def test_same_queries_as_without_beam(self, mode, tagger):
     expected, counts = self._tag_here(

@@ -1,8 +1,10 @@
 """Tests for realm_tf.model.openvino_encoder."""
 
 from concurrent import futures
+from importlib import util
 import subprocess
 import sys
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -10,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.model import bert
 from realm_tf.model import openvino_encoder
@@ -113,29 +116,24 @@ class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllGreater(cosine, 0.999)
 
   def test_signals_work_after_graphs_are_freed(self):
-    self.assertEqual(_printed_by(_SIGNALLED).split(), ['handled'] * 6)
+    done = subprocess.run(
+      [sys.executable, '-X', 'faulthandler', '-c', _SIGNALLED],
+      cwd=source_tree.ROOT,
+      capture_output=True,
+      text=True,
+      check=True,
+    )
+    self.assertEqual(done.stdout.split(), ['handled'] * 6)
 
   def test_a_missing_openvino_is_named(self):
-    said = _printed_by(
-      'import sys; sys.modules["openvino"] = None\n'
-      'from realm_tf import errors\n'
-      'try:\n'
-      '  from realm_tf.model import openvino_encoder\n'
-      'except errors.UserError as error:\n'
-      '  print(error)\n'
-    )
-    self.assertIn("pip install 'realm_tf[openvino]'", said)
-
-
-def _printed_by(script):
-  done = subprocess.run(
-    [sys.executable, '-X', 'faulthandler', '-c', script],
-    cwd=source_tree.ROOT,
-    capture_output=True,
-    text=True,
-    check=True,
-  )
-  return done.stdout
+    spec = util.spec_from_file_location('another', openvino_encoder.__file__)
+    with (
+      mock.patch.dict(sys.modules, openvino=None),
+      self.assertRaisesRegex(
+        errors.UserError, r"pip install 'realm_tf\[openvino\]'"
+      ),
+    ):
+      spec.loader.exec_module(util.module_from_spec(spec))
 
 
 class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):

@@ -1,5 +1,6 @@
 """Tests for realm_tf.training.finetuning_run."""
 
+import contextlib
 import os
 import types
 from unittest import mock
@@ -41,26 +42,25 @@ class FinetuningRunTest(absltest.TestCase):
     inputs = job.open_inputs(config, self.corpus_dir)
     run_dir = os.path.join(self.directory, name)
     options = {'exact_match': judge(inputs)} if judge else {}
-    finetuning_run.run(inputs, questions, job.Job(run_dir), **options)
+    with contextlib.nullcontext() if judge else tiny.eagerly():
+      finetuning_run.run(inputs, questions, job.Job(run_dir), **options)
     return run_dir
 
   def _rows(self, run_dir):
     return tiny.read_rows(layout.metrics_file(run_dir))
 
   def test_learns_the_answers_of_its_questions(self):
-    for objective in ('marginal', 'hard_em'):
-      for supervision in ('answer', 'gold'):
-        name = f'{objective}_{supervision}'
-        rows = self._rows(
-          self._run(
-            name,
-            optimizer=_TWELVE_STEPS,
-            objective=objective,
-            supervision=supervision,
-          )
+    for objective, supervision in (('marginal', 'gold'), ('hard_em', 'answer')):
+      rows = self._rows(
+        self._run(
+          objective,
+          optimizer=_TWELVE_STEPS,
+          objective=objective,
+          supervision=supervision,
         )
-        self.assertLess(rows[-1]['loss'], rows[0]['loss'] - 0.1)
-        self.assertEqual(rows[0]['answer_in_searched_blocks'], 100)
+      )
+      self.assertLess(rows[-1]['loss'], rows[0]['loss'] - 0.1)
+      self.assertEqual(rows[0]['answer_in_searched_blocks'], 100)
 
   def test_questions_embedded_on_devices_find_the_same_blocks(self):
     changes = {'freeze_block_tower': False, 'refresh_every_steps': 2}

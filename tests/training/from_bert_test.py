@@ -45,6 +45,7 @@ class FromBertTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
+    cls.enter_context(tiny.eagerly())
     cls.shared = cls.enter_context(tempfile.TemporaryDirectory())
     cls.inputs = job.open_inputs(tiny.config(), tiny.write_corpus(cls.shared))
     rng = np.random.default_rng(0)

@@ -17,7 +17,6 @@ class InverseClozeReplicasTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('two replicas', 'one replica'),
-    ('chunks', 'one replica'),
     ('chunks, dropout', 'dropout'),  # The same dropout both times.
   )
   def test_cases_are_equal(self, case, expected):

@@ -34,6 +34,7 @@ def _run_config(**changes):
 class InverseClozeRunTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
+    self.enter_context(tiny.eagerly())
     self.directory = self.create_tempdir().full_path
     self.corpus_dir = tiny.write_corpus(self.directory)
 

@@ -31,7 +31,8 @@ _OF_BLOCKS = tf.constant([[1.0], [2.0], [4.0], [8.0]])
 
 @functools.cache
 def _plain():
-  return small_inverse_cloze.compute(_TRAINER, 0.0)
+  with tiny.eagerly():
+    return small_inverse_cloze.compute(_TRAINER, 0.0)
 
 
 class _FakeModel:
@@ -91,9 +92,10 @@ class InverseClozeTrainerTest(tf.test.TestCase, parameterized.TestCase):
     self.assertGreater(actual['loss'], 0.1)
 
   def test_chunks_have_the_same_dropout_both_times(self):
-    expected = small_inverse_cloze.compute(
-      small_inverse_cloze.OneTape, 0.5, num_chunks=2
-    )
+    with tiny.eagerly():
+      expected = small_inverse_cloze.compute(
+        small_inverse_cloze.OneTape, 0.5, num_chunks=2
+      )
     actual = small_inverse_cloze.compute(_TRAINER, 0.5, chunk_size=4)
     small_inverse_cloze.assert_close(actual, expected)
     self.assertNotAllClose(actual['loss'], _plain()['loss'], rtol=0.01)

@@ -4,7 +4,6 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.model import realm_model
-from realm_tf.training import optimizer
 from realm_tf.training import optimizer as optimizer_lib
 from tests import tiny
 
@@ -107,7 +106,7 @@ class GradientsTest(tf.test.TestCase):
     slices = tf.IndexedSlices(
       tf.constant([[3.0], [1.0]]), tf.constant([1, 1]), tf.constant([3, 1])
     )
-    first, second, third = optimizer.sum_over_replicas(
+    first, second, third = optimizer_lib.sum_over_replicas(
       [slices, None, tf.constant([5.0])]
     )
     self.assertAllEqual(first, [[0.0], [4.0], [0.0]])
@@ -119,7 +118,7 @@ class GradientsTest(tf.test.TestCase):
       'query_bert/a', 'block_bert/a', 'query_embedder/b', 'masked_lm/c', 'r'
     )
     values = [[3.0, 0.0], [12.0, 0.0], [0.0, 4.0], [0.0, 84.0], None]
-    norms = optimizer.norms(
+    norms = optimizer_lib.norms(
       [None if each is None else tf.constant(each) for each in values],
       variables,
     )
@@ -131,19 +130,19 @@ class GradientsTest(tf.test.TestCase):
 
   def test_a_single_tower_has_no_norm_of_its_own(self):
     for gradient, norm in ((tf.constant([3.0, 4.0]), 5.0), (None, 0.0)):
-      norms = optimizer.norms([gradient], _variables('shared_a'))
+      norms = optimizer_lib.norms([gradient], _variables('shared_a'))
       self.assertAllClose(norms, {'gradient_norm': norm})
 
   def test_clips_only_a_norm_above_the_limit(self):
     given = [tf.constant([3.0]), None, tf.constant([4.0])]
     norm = tf.constant(5.0)
     for limit, expected in ((2.5, (1.5, 2.0)), (6.0, (3, 4)), (0, (3, 4))):
-      first, second, third = optimizer.clip(given, norm, limit)
+      first, second, third = optimizer_lib.clip(given, norm, limit)
       self.assertAllClose((first, third), ([expected[0]], [expected[1]]))
       self.assertIsNone(second)
 
   def test_clipping_keeps_the_type(self):
-    (clipped,) = optimizer.clip(
+    (clipped,) = optimizer_lib.clip(
       [tf.constant([4.0], tf.bfloat16)], tf.constant(4.0), 1.0
     )
     self.assertEqual(clipped.dtype, tf.bfloat16)

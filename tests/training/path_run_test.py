@@ -66,7 +66,8 @@ class PathRunTest(absltest.TestCase):
       ),
     )
     cls.ict = os.path.join(cls.directory, 'ict')
-    inverse_cloze_run.run(cls._inputs(), [], job.Job(cls.ict))
+    with tiny.eagerly():
+      inverse_cloze_run.run(cls._inputs(), [], job.Job(cls.ict))
     cls.path = cls._train('path')
 
   @classmethod
@@ -109,12 +110,13 @@ class PathRunTest(absltest.TestCase):
   def test_a_reader_trained_on_paths_keeps_their_scorer(self):
     before = self._answerer(self.path)
     run_dir = os.path.join(self.directory, 'qa')
-    finetuning_run.run(
-      self._inputs(),
-      _QUESTIONS,
-      job.Job(run_dir, job.InitFrom(self.path)),
-      retriever=before.retriever,
-    )
+    with tiny.eagerly():
+      finetuning_run.run(
+        self._inputs(),
+        _QUESTIONS,
+        job.Job(run_dir, job.InitFrom(self.path)),
+        retriever=before.retriever,
+      )
     after = self._answerer(run_dir)
     self.assertIsNotNone(after.reader)
     queries = after.queries([question.question for question in _QUESTIONS])
@@ -135,7 +137,8 @@ class PathRunTest(absltest.TestCase):
   def test_a_model_must_score_paths(self):
     run_dir = os.path.join(self.directory, 'without_scorer')
     run = job.Job(run_dir, job.InitFrom(self.ict))
-    finetuning_run.run(self._inputs(), _QUESTIONS, run)
+    with tiny.eagerly():
+      finetuning_run.run(self._inputs(), _QUESTIONS, run)
     with self.assertRaisesRegex(errors.UserError, 'bin.train_path'):
       self._answerer(run_dir)
 

@@ -69,7 +69,7 @@ class Runs:
       'refresh_index',
       f'--run_dir={self.run_dir(name)}',
       f'--corpus_dir={self.corpus_dir}',
-      '--poll_secs=0.01',
+      '--poll_secs=0.05',
     )
 
   def run_dir(self, name: str) -> str:
