@@ -81,7 +81,7 @@ def _lines(page: pypdf.PageObject) -> Iterator[_Line]:
       yield _Line(
         x * outer[0] + y * outer[2] + outer[4],
         x * outer[1] + y * outer[3] + outer[5],
-        size * abs(up * outer[3]),
+        size * abs(up * outer[3]) or 1.0,  # Of turned text, any.
         ' '.join(_LEADERS.sub(' ', words.translate(_MENDED)).split()),
       )
     words, first = '', None
@@ -124,7 +124,7 @@ def _paragraphs(lines: list[_Line], compounds: Collection[str]) -> str:
     compounds: Words with a hyphen, which keep it at the end of a line.
   """
   pairs = [*itertools.pairwise(lines)]
-  gaps = sorted(a.y - b.y for a, b in pairs if a.y > b.y)
+  gaps = sorted((a.y - b.y) / b.size for a, b in pairs if a.y > b.y)
   usual = gaps[len(gaps) // 4] if gaps else 0.0
 
   def whole(match: re.Match) -> str:
@@ -149,4 +149,4 @@ def _begins(before: _Line, line: _Line, usual: float) -> bool:
     return ends
   is_indented = line.x > before.x + _INDENT * line.size
   is_item = bool(_ITEM.match(line.text))
-  return gap > _GAP * usual or is_item or (ends and is_indented)
+  return gap > _GAP * usual * line.size or is_item or (ends and is_indented)

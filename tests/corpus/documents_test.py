@@ -10,7 +10,6 @@ from absl.testing import parameterized
 import docx
 from docx.oxml import ns
 import pypdf
-from pypdf import generic
 
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
@@ -19,38 +18,33 @@ from realm_tf.corpus import sources
 from tests import input_case
 
 
-def _pdf(*pages, title='', password=''):
-  """Returns a PDF of pages of lines (x, y, text); code 1 is the glyph 'fi'."""
-  name, number = generic.NameObject, generic.NumberObject
-  writer = pypdf.PdfWriter()
-  font = generic.DictionaryObject(
-    {
-      name('/Type'): name('/Font'),
-      name('/Subtype'): name('/Type1'),
-      name('/BaseFont'): name('/Helvetica'),
-      name('/Encoding'): generic.DictionaryObject(
-        {
-          name('/Type'): name('/Encoding'),
-          name('/BaseEncoding'): name('/WinAnsiEncoding'),
-          name('/Differences'): generic.ArrayObject([number(1), name('/fi')]),
-        }
-      ),
-    }
-  )
-  fonts = generic.DictionaryObject({name('/F'): font})
-  for lines in pages:
-    page = writer.add_blank_page(612, 792)
-    stream = generic.DecodedStreamObject()
-    commands = (
-      f'BT /F 10 Tf 1 0 0 1 {x} {y} Tm ({text}) Tj ET' for x, y, text in lines
+def _pdf(*pages, title=''):
+  r"""Returns a PDF of pages of lines (x, y, text); \1 is the glyph 'fi'."""
+  kids = ' '.join(f'{5 + 2 * i} 0 R' for i in range(len(pages)))
+  objects = [
+    '<</Type/Catalog/Pages 2 0 R>>',
+    f'<</Type/Pages/Kids[{kids}]/Count {len(pages)}>>',
+    '<</Type/Font/Subtype/Type1/BaseFont/Helvetica'
+    '/Encoding<</Differences[1/fi]>>>>',
+    f'<</Title({title})>>',
+  ]
+  for i, lines in enumerate(pages):
+    text = '\n'.join(
+      f'BT /F 10 Tf 1 0 0 1 {x} {y} Tm ({words}) Tj ET' for x, y, words in lines
     )
-    stream.set_data('\n'.join(commands).encode('latin-1'))
-    page[name('/Contents')] = writer._add_object(stream)
-    page[name('/Resources')] = generic.DictionaryObject({name('/Font'): fonts})
-  writer.add_metadata({'/Title': title})
-  if password:
-    writer.encrypt(password, algorithm='AES-256')
-  file = io.BytesIO()
+    fonts = f'/Resources<</Font<</F 3 0 R>>>>/Contents {6 + 2 * i} 0 R'
+    objects.append(f'<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]{fonts}>>')
+    objects.append(f'<</Length {len(text)}>>stream\n{text}\nendstream')
+  body = ''.join(
+    f'{i} 0 obj{each}endobj\n' for i, each in enumerate(objects, 1)
+  )
+  end = 'trailer<</Size 99/Root 1 0 R/Info 4 0 R>>\nstartxref\n0\n%%EOF\n'
+  return f'%PDF-1.4\n{body}{end}'.encode()
+
+
+def _encrypted(*passwords):
+  writer, file = pypdf.PdfWriter(io.BytesIO(_pdf(_LINE))), io.BytesIO()
+  writer.encrypt(*passwords, algorithm='AES-256')
   writer.write(file)
   return file.getvalue()
 
@@ -63,9 +57,9 @@ _LINE = [(72, 700, 'Old.')]
 
 
 class PdfTest(input_case.InputCase):
-  def _texts(self, *pages, **options):
-    path = self.file(_pdf(*pages, **options), 'a.pdf')
-    return [article.text.split('\n') for article in self.articles(path)]
+  def _texts(self, *pages):
+    found = self.articles(self.file(_pdf(*pages), 'a.pdf'))
+    return [article.text.split('\n') for article in found]
 
   def test_a_page_is_an_article(self):
     path = self.file(_pdf(_LINE, [(72, 700, 'New.')], title='A tale'), 'a.pdf')
@@ -93,60 +87,47 @@ class PdfTest(input_case.InputCase):
   def test_headers_and_footers_are_removed(self):
     pages = [
       [
-        (72, 760, f'Chapter {"One" if page < 4 else "Two"}'),
-        (72, 700, f'The fox ran {page**2} miles.'),
-        (72, 688, 'It is red.'),
-        (72, 676, f'It slept {7 - page} hours.'),
-        (72, 664, f'It rose at {page // 2}.'),
-        (300, 40, f'{page} of 5'),
+        *[
+          (72, 760, f'Chapter {"One" if n < 4 else "Two"}'),
+          (300, 40, f'{n} of 5'),
+        ],
+        *_column(72, f'I ran {n**2} miles.', 'It is red.', f'I ate {n // 2}.'),
       ]
-      for page in range(1, 6)
+      for n in range(1, 6)
     ]
     pages[4][0] = (72, 760, 'The end of all')  # At the headers' height.
-    for page, lines in enumerate(self._texts(*pages), 1):
-      self.assertEqual(
-        lines,
-        [
-          f'The fox ran {page**2} miles. It is red. It slept {7 - page} hours. '
-          f'It rose at {page // 2}.'
-        ],
-      )
+    for n, (line,) in enumerate(self._texts(*pages), 1):
+      self.assertEqual(line, f'I ran {n**2} miles. It is red. I ate {n // 2}.')
 
   def test_two_pages_keep_the_lines_that_they_share(self):
     self.assertEqual(self._texts(_LINE, _LINE), [['Old.']] * 2)
 
   def test_lines_are_joined_and_paragraphs_stay(self):
-    lines = _column(72, 'The o\x01cer of the inter-', 'national well-')
+    lines = _column(72, 'The \x01rst of the inter-', 'national well-')
     lines += _column(72, 'known club of ex-', 'Prime ministers.', top=676)
     lines += _column(72, 'Two well-known men', 'came.', top=640)  # A gap.
     lines += [(84, 616, 'An indented line'), (72, 604, 'follows.')]
     lines += _column(72, '1. An item', '2. Another', top=592)
     lines += _column(320, 'The next column', 'goes on.')
     self.assertEqual(
-      self._texts(lines),
+      *self._texts(lines),
       [
-        [
-          'The of\x01cer'.replace('f\x01', 'fi')
-          + ' of the international well-known club of ex-Prime ministers.',
+        'The first of the international well-known club of ex-Prime ministers.',
+        *[
           'Two well-known men came.',
           'An indented line follows.',
           '1. An item',
-          '2. Another The next column goes on.',
-        ]
+        ],
+        '2. Another The next column goes on.',
       ],
     )
 
   def test_dot_leaders_are_removed(self):
-    self.assertEqual(
-      self._texts([(72, 700, 'Sea . . . . . . . . 7')]), [['Sea 7']]
-    )
+    found = self._texts([(72, 700, 'Sea . . . . . . . . 7')])
+    self.assertEqual(found, [['Sea 7']])
 
   def test_a_password_that_only_limits_printing_is_none(self):
-    writer = pypdf.PdfWriter(io.BytesIO(_pdf(_LINE)))
-    writer.encrypt('', 'owner', algorithm='AES-128')
-    file = io.BytesIO()
-    writer.write(file)
-    (article,) = self.articles(self.file(file.getvalue(), 'a.pdf'))
+    (article,) = self.articles(self.file(_encrypted('', 'owner'), 'a.pdf'))
     self.assertEqual(article.text, 'Old.')
 
 
@@ -265,7 +246,7 @@ class FolderTest(input_case.InputCase):
 
   def test_files_without_text_are_left_out_counted_and_named(self):
     folder = self._folder(
-      a__pdf=_pdf(_LINE, password='x'), b__pdf=_pdf([], []), c__pdf='',
+      a__pdf=_encrypted('x'), b__pdf=_pdf([], []), c__pdf='',
       d__pdf=b'\x89PNG\r\n', e__svg='<svg>', f__md='# Only a heading',
     )  # fmt: skip
     counts = counts_lib.Counts()
