@@ -1,10 +1,13 @@
 """Tests for launch.quickstart_summary, on made-up figures."""
 
+import itertools
 import json
+import re
 
 from absl.testing import absltest
 
 from launch import quickstart_summary
+from tests import source_tree
 
 _SYSTEMS = 'REALM', 'REALM with BM25', 'ICT', 'BM25'
 _BEST = 'eval/realm_all/sparse_2'
@@ -115,6 +118,37 @@ class QuickstartSummaryTest(absltest.TestCase):
     self.assertLess(len(lines), 24)
     self.assertIn('--compare', lines[-1])
     self.assertNotIn('no training', said)
+
+  def test_readme_prints_what_the_quickstart_prints(self):
+    lines = (source_tree.ROOT / 'README.md').read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if 'REALM learned' in line)
+    block = list(itertools.takewhile(bool, lines[start:]))
+    shown = [line.removeprefix('    ') for line in block]
+    texts, steps = (
+      [int(each) for each in re.findall(r'\d+', line.replace(',', ''))]
+      for line in shown[:2]
+    )
+    number = int(re.search('on ([0-9,]+)', shown[2])[1].replace(',', ''))
+    for name, size in zip(
+      ('articles', 'sentences', 'train_questions', 'test_questions'),
+      (*texts, *steps, number),
+      strict=True,
+    ):
+      self.folder.create_file(f'world/{name}.jsonl', '\n' * size)
+    values = [re.findall(r'([0-9.]+) ±([0-9.]+)', line) for line in shown[4:7]]
+    for column, words in enumerate(quickstart_summary.WORDS):
+      rows = [
+        {
+          'system': system,
+          'exact_match': float(row[column][0]),
+          'interval': [0, 2 * float(row[column][1])],
+        }
+        for system, row in zip(quickstart_summary.SYSTEMS, values, strict=True)
+      ]
+      text = json.dumps({'tables': [rows]})
+      self.folder.create_file(f'{words}results.json', text)
+    said = quickstart_summary.summary(self.folder.full_path, compare=False)
+    self.assertEqual(said.splitlines()[: len(shown)], shown)
 
   def test_the_first_table_has_both_wordings(self):
     searches = 'realm/sparse_0', 'realm/sparse_2', 'ict', 'bm25'
