@@ -56,8 +56,11 @@ class _DeviceSlot:
     return self._retriever.begin
 
   def trace(self, shape: tuple[int, ...], k: int) -> None:
-    zeros = interfaces.Queries(np.zeros(shape, np.int32), list)
-    self._retriever.begin(zeros, k)
+    self._retriever.begin(_no_words(shape), k)
+
+
+def _no_words(shape: tuple[int, ...]) -> interfaces.Queries:
+  return interfaces.Queries(np.zeros(shape, np.int32), list)
 
 
 _Loaded = tuple[Any, retriever_lib.Begin]  # A slot, and its search.
@@ -104,7 +107,7 @@ class IndexSearch:
       # Must precede any load. Built in its own thread, this model draws no
       # seeds from the main thread's generator.
       submit(lambda: self._slots.append(_HostSlot(inputs)))
-    self._shapes: set[tuple[int, ...]] = set()  # Of queries, compiled.
+    self._shapes: dict[tuple[int, ...], int] = {}  # Of queries -> k.
     self._pinned = config.pin_index
     self._every = config.refresh_every_steps
     self._wanted, self._next_step = 0, share.first_step
@@ -152,7 +155,7 @@ class IndexSearch:
     if self.uses_devices and shape not in self._shapes:
       for slot in self._slots:  # Compiled before the first step of the shape.
         slot.trace(shape, k)
-      self._shapes.add(shape)
+    self._shapes[shape] = k
     if self._pinned:
       self._seek(self._next_step)
       self._next_step += 1
@@ -182,6 +185,9 @@ class IndexSearch:
       slot = self._slots[self._swap.current[0] is slot]
     try:
       begin = slot.load(version.path, self._fingerprint)
+      if not self.uses_devices:  # No step waits for a first search's trace.
+        for shape, k in dict(self._shapes).items():
+          begin(_no_words(shape), k)()
     except Exception:
       # A version that is removed while it loads causes many kinds of errors;
       # for all of them, `verify` raises the error that `HotSwap` expects.
