@@ -12,7 +12,9 @@ remove a document each, a third each, at most --rate per second. First row:
 With --kills, one client sends batches; each adds, replaces and removes a
 document. After SIGKILL at a random moment the server starts again with the same
 log. The log must have all answered batches, and the last one either complete or
-not at all. The server must count the log's documents. Exits with 1 otherwise.
+not at all. The server must count the log's documents, and words must find the
+newest one. Exits with 1 otherwise. The search is realm.json's, if --model_dir
+has it, or a --serve_flag's, such as --serve_flag=--retriever=bm25.
 """
 
 import collections
@@ -47,6 +49,9 @@ _CHANGES = flags.DEFINE_integer('changes', 3000, 'Changes of a document.')
 _REQUESTS = flags.DEFINE_integer('requests', 500, 'Questions per measurement.')
 _RATE = flags.DEFINE_float('rate', 100.0, 'Most changes per second.')
 _KILLS = flags.DEFINE_integer('kills', 0, 'Number of kills.')
+_SERVE_FLAGS = flags.DEFINE_multi_string(
+  'serve_flag', [], 'More flags of bin.serve.'
+)
 _WRITERS, _FOUND = 32, 20
 _MOST_SECS = 2.0  # From the first batch to the kill.
 _connections = threading.local()  # One open connection per thread.
@@ -184,20 +189,30 @@ def _in_log(path: str, fingerprint: str) -> Documents:
   return {each.article_id: each.text for each in found}
 
 
-def _num_served(url: str) -> int:
+def _serves(url: str, documents: Documents) -> bool:
+  """Returns whether all documents are there, and words find the last one."""
   with urllib.request.urlopen(f'{url}api/about') as reply:
-    return json.load(reply)['num_documents']
+    if json.load(reply)['num_documents'] != len(documents):
+      return False
+  last = list(documents)[-1:]
+  _connections.__dict__.clear()  # Of the server before.
+  found = [_post(url, '/api/search', {'text': name})['blocks'] for name in last]
+  return all(blocks[0]['title'] == name for name, blocks in zip(last, found))
+
+
+def _serve(log: str) -> running_server.Server:
+  return running_server.Server(
+    *(_MODEL_DIR.value, _CORPUS_DIR.value, f'--documents_log={log}'),
+    *_SERVE_FLAGS.value,
+  )
 
 
 def _rounds(path: str) -> collections.Counter:
   count = collections.Counter(lost=0, half=0, served_otherwise=0)
   manifest = block_table.read_manifest(_CORPUS_DIR.value)
   moments = random.Random(0)
-  serve = lambda: running_server.Server(
-    _MODEL_DIR.value, _CORPUS_DIR.value, f'--documents_log={path}'
-  )
   documents: Documents = {}
-  number, server = 0, serve()
+  number, server = 0, _serve(path)
   for _ in range(_KILLS.value):
     timer = threading.Timer(moments.uniform(0, _MOST_SECS), server.kill)
     timer.start()
@@ -210,8 +225,8 @@ def _rounds(path: str) -> collections.Counter:
     count['lost'] += any(documents.get(x) is None for x in sure.keys() & maybe)
     count['half'] += documents not in (sure, maybe)
     count['unanswered_but_there'] += documents == maybe != sure
-    server = serve()
-    count['served_otherwise'] += _num_served(server.url) != len(documents)
+    server = _serve(path)
+    count['served_otherwise'] += not _serves(server.url, documents)
   server.close()
   return count
 
@@ -225,9 +240,7 @@ def main(_):
       if count['lost'] or count['half'] or count['served_otherwise']:
         sys.exit(1)
       return
-    server = running_server.Server(
-      _MODEL_DIR.value, _CORPUS_DIR.value, f'--documents_log={log}'
-    )
+    server = _serve(log)
     printing.print_rows('live', 'see case', _rows(server.url))
     server.close()
 

@@ -8,7 +8,8 @@ REFUSED = 'The corpus does not seem to say.'
 # Retrievers (`retrieval/retrievers.py`).
 MODEL, NOTHING = 'model', 'none'
 GRAPH, PATH = BY_LINKS = 'graph', 'path'  # Both need a model's embeddings.
-BY_WORDS = 'bm25', 'tfidf', 'bm25_graph'
+BM25 = 'bm25'
+BY_WORDS = BM25, 'tfidf', 'bm25_graph'
 
 # Links of a corpus: the source's, or titles in texts.
 MARKUP, TITLES = LINKS = 'markup', 'titles'

@@ -7,12 +7,13 @@ would answer "u . s ." for "U.S.".
 from collections.abc import Iterable, Sequence
 import dataclasses
 import math
-from typing import Any, Optional, cast
+from typing import Any, NamedTuple, Optional, cast
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.data import sampling
@@ -26,6 +27,15 @@ from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
 
 _BOOK_BATCH = 64
+
+
+class Found(NamedTuple):
+  """A block that a search found, and its retrieval score."""
+
+  block_id: int
+  title: str
+  text: str
+  score: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +73,23 @@ class Answerer:
     queries = self.queries(questions)
     retrieved = self.retriever.retrieve(queries, self.num_compared)
     return self.read(queries, retrieved, top_k)
+
+  def search(self, text: str, k: int) -> list[Found]:
+    """Returns the `k` best blocks for a text, best first."""
+    if k < 1:
+      raise errors.UserError(
+        f'`k` must be 1 or more. Found {k}. Give how many blocks you need.'
+      )
+    k = min(k, self.table.num_blocks)
+    hits = self.retriever.retrieve(self.queries([text]), k)
+    pairs = zip(hits.block_ids[0].tolist(), hits.scores[0].tolist())
+    pairs = [(block, score) for block, score in pairs if block >= 0][:k]
+    ids = [block for block, _ in pairs]
+    titles, texts = self.table.titles(ids), self.table.texts(ids)
+    return [
+      Found(block, title, text, score)
+      for (block, score), title, text in zip(pairs, titles, texts, strict=True)
+    ]
 
   def queries(self, questions: Sequence[str]) -> interfaces.Queries:
     """Tokenizes questions for retriever and reader."""

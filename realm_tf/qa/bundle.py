@@ -4,7 +4,7 @@ from collections.abc import Iterable
 import dataclasses
 import functools
 import os
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 from realm_tf import errors
 from realm_tf.qa import answer as answer_lib
@@ -19,15 +19,6 @@ _NO_CHOICES = (
   *('model_dir', 'corpus_dir', 'index_dir', 'pretrained_dir'),
   *('best_effort', 'examples'),
 )
-
-
-class Found(NamedTuple):
-  """A block that a search found, and its retrieval score."""
-
-  block_id: int
-  title: str
-  text: str
-  score: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,23 +55,9 @@ class Bundle:
         )
     return self.answerer.answer(given, top_k)
 
-  def search(self, text: str, k: int = 5) -> list[Found]:
+  def search(self, text: str, k: int = 5) -> list[answerer_lib.Found]:
     """Returns the `k` best blocks for a text, best first."""
-    table = self.answerer.table
-    if k < 1:
-      raise errors.UserError(
-        f'`k` must be 1 or more. Found {k}. Give how many blocks you need.'
-      )
-    k = min(k, table.num_blocks)
-    hits = self.answerer.retriever.retrieve(self.answerer.queries([text]), k)
-    pairs = zip(hits.block_ids[0].tolist(), hits.scores[0].tolist())
-    pairs = [(block, score) for block, score in pairs if block >= 0][:k]
-    ids = [block for block, _ in pairs]
-    titles, texts = table.titles(ids), table.texts(ids)
-    return [
-      Found(block, title, text, score)
-      for (block, score), title, text in zip(pairs, titles, texts, strict=True)
-    ]
+    return self.answerer.search(text, k)
 
   def complete(self, sentence: str) -> dict[str, Any]:
     """Fills the [MASK]s of a sentence, with and without retrieval."""

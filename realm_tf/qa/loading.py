@@ -30,7 +30,7 @@ from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.text import wordpiece
 
-SparseBuilder = Callable[[block_table.BlockTable], bm25.Bm25Retriever]
+SparseBuilder = Callable[[block_table.BlockTable], interfaces.Retriever]
 
 _Reader = TypeVar('_Reader')
 
@@ -118,7 +118,7 @@ def answerer_of(
   choices: Choices = DEFAULT_CHOICES,
   build_sparse: SparseBuilder = bm25.over_table,
 ) -> answerer_lib.Answerer:
-  """Returns an answerer; calls `build_sparse` if `choices` weight BM25."""
+  """Returns an answerer; calls `build_sparse` if `choices` need BM25."""
   weights = [choices.sparse_weight]
   return answerers_of(loaded, choices, weights, build_sparse)[0]
 
@@ -132,12 +132,12 @@ def answerers_of(
   """Returns an answerer for each weight of BM25; they share all but it."""
   shares = len(sparse_weights) > 1
   model, finetuning = choose_reader(loaded, choices)
-  levels = [
-    confidence_of(loaded, choices._replace(sparse_weight=each), finetuning)
-    for each in sparse_weights
-  ]
+  is_sparse = choices.retriever == names.BM25
+  needs_words = is_sparse or any(sparse_weights)
+  words = build_sparse(loaded.table) if needs_words else None
   retriever: interfaces.Retriever = retriever_lib.InBatches(
-    retrievers.open(choices.retriever, loaded.table, loaded),
+    (is_sparse and words)
+    or retrievers.open(choices.retriever, loaded.table, loaded),
     finetuning.eval_batch_size,
     filled=choices.retriever not in names.BY_WORDS,
   )
@@ -154,9 +154,8 @@ def answerers_of(
       loaded.tokenizer.special_ids,
       finetuning,
     )
-  sparse = build_sparse(loaded.table) if any(sparse_weights) else None
   answerers = []
-  for weight, confidence in zip(sparse_weights, levels, strict=True):
+  for weight in sparse_weights:
     answerer = answerer_lib.Answerer(
       loaded.tokenizer,
       loaded.table,
@@ -164,10 +163,10 @@ def answerers_of(
       reader,
       loaded.config.lengths,
       finetuning,
-      confidence,
+      confidence_of(loaded, choices._replace(sparse_weight=weight), finetuning),
     )
-    if sparse and weight:
-      answerer = with_sparse(answerer, sparse, weight)
+    if words and weight:
+      answerer = with_sparse(answerer, words, weight)
     answerers.append(answerer)
   return answerers
 

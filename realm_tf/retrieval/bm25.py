@@ -1,7 +1,16 @@
-"""BM25, the baseline of learned retrievers: a search by words."""
+"""BM25, the baseline of learned retrievers: a search by words.
 
-from collections.abc import Sequence
+Lucene's, for a query x and a block z of |z| words that has the word t tf times;
+n of all N blocks have it:
+
+  score(x,z) = sum_{t in x} idf(t) tf / (tf + k1 (1 - b + b |z| / mean))
+  idf(t) = ln(1 + (N - n + 1/2) / (n + 1/2))
+"""
+
+import collections
+from collections.abc import Callable, Iterable, Sequence
 import logging
+import math
 from typing import Any
 
 import bm25s
@@ -24,31 +33,27 @@ class Bm25Retriever:
 
   Words are lower-cased and stemmed. English stop words are dropped. Scripts
   without spaces have pairs of letters (`text.words`).
+
+  Attributes:
+    mean_length: Mean number of words of a block.
   """
 
   def __init__(self, titles: Sequence[str], texts: Sequence[str]):
     self._num_blocks = len(texts)
-    self._stemmer = Stemmer.Stemmer('english')
     self._index = bm25s.BM25(k1=_K1, b=_B)
-    tokens = self._tokenize(
-      [f'{title} {text}' for title, text in zip(titles, texts, strict=True)]
-    )
+    tokens = _tokenize(_joined(titles, texts))
     if not tokens.vocab:
       raise errors.UserError(
         'BM25 needs blocks with words of two letters or more other than stop '
         f'words. Found none in {len(texts)} blocks. Use another corpus.'
       )
     self._index.index(tokens, show_progress=False)
+    self.mean_length = float(np.mean([*map(len, tokens.ids)]))
 
   def retrieve(
     self, queries: interfaces.Queries, k: int
   ) -> interfaces.Neighbors:
-    found = [searcher.nothing(0, min(k, self._num_blocks))]
-    for tokens in self._tokenize(queries.texts, return_ids=False):
-      scores = self._scores(tokens)[None]
-      found.append(searcher.mark_missing(*exact_search.largest(scores, k)))
-    joined = interfaces.Neighbors(*map(np.concatenate, zip(*found)))
-    return searcher.fill(joined, k)
+    return _best(map(self._scores, _words_of(queries.texts)), k)
 
   def score(
     self, questions: Sequence[str], rows: np.ndarray, block_ids: np.ndarray
@@ -59,31 +64,144 @@ class Bm25Retriever:
     """
     scores = np.zeros(len(rows), np.float32)
     ends = np.searchsorted(rows, np.arange(len(questions) + 1))
-    found = self._tokenize(questions, return_ids=False)
-    for tokens, start, stop in zip(found, ends, ends[1:]):
+    for words_, start, stop in zip(_words_of(questions), ends, ends[1:]):
       if stop > start:
-        scores[start:stop] = self._scores(tokens)[block_ids[start:stop]]
+        scores[start:stop] = self._scores(words_)[block_ids[start:stop]]
     return scores
 
-  def _scores(self, tokens: Sequence[str]) -> np.ndarray:
-    """Returns the scores of all blocks, float32 [N]."""
-    known = self._index.get_tokens_ids(tokens)
-    if not known:
-      return np.zeros(self._num_blocks, np.float32)
-    return self._index.get_scores_from_ids(known)
-
-  def _tokenize(self, texts: Sequence[str], return_ids: bool = True) -> Any:
-    return bm25s.tokenize(
-      list(map(words.spaced_pairs, texts)),
-      token_pattern=rf'[\w{words.marks()}]{{2,}}',
-      stopwords='en',
-      stemmer=self._stemmer,
-      return_ids=return_ids,
-      show_progress=False,
+  def column(self, word: str) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the ids of the blocks with a word, and its scores, [n] each."""
+    row = self._index.vocab_dict.get(word, -1)
+    data, indices, ends = map(
+      self._index.scores.__getitem__, ('data', 'indices', 'indptr')
     )
+    column = slice(ends[row], ends[row + 1]) if row >= 0 else slice(0)
+    return indices[column], data[column]
+
+  def _scores(self, asked: Sequence[str]) -> np.ndarray:
+    """Returns the scores of all blocks, float32 [N]."""
+    scores = np.zeros(self._num_blocks, np.float32)
+    for word in asked:
+      ids, added = self.column(word)
+      scores[ids] += added
+    return scores
+
+
+class LiveBm25:
+  """BM25 over a corpus, and over changed blocks at once.
+
+  N and n are the changed corpus's, and so are all scores, but for the mean
+  length, which stays the old corpus's.
+
+  Args:
+    build: Builds BM25 over the old corpus, or returns a kept one.
+    num_blocks: Number of its blocks.
+  """
+
+  def __init__(self, build: Callable[[], Bm25Retriever], num_blocks: int):
+    self._build = build
+    self._is_hidden = np.zeros([num_blocks], bool)
+    self._ids = np.zeros([0], np.int64)  # Changed blocks, ascending.
+    # Block, word, tf and |z| of each different word of a changed block. Words
+    # are their hashes: of a million words two agree once in 40 million times.
+    self._words = np.zeros([4, 0], np.int64)
+
+  def load(self) -> 'LiveBm25':
+    """Builds BM25 of the old corpus now; any thread may call it."""
+    self._build()
+    return self
+
+  def words(
+    self, ids: np.ndarray, titles: Sequence[str], texts: Sequence[str]
+  ) -> np.ndarray:
+    """Returns the words of blocks, for `put`, int64 [4, n]."""
+    rows = [
+      (block_id, hash(word), number, len(found))
+      for block_id, found in zip(
+        ids.tolist(), _words_of(_joined(titles, texts)), strict=True
+      )
+      for word, number in collections.Counter(found).items()
+    ]
+    return np.array(rows, np.int64).reshape([-1, 4]).T
+
+  def put(self, ids: np.ndarray, found: np.ndarray) -> None:
+    """Adds blocks, or replaces them; `found` is of `words`."""
+    self.remove(ids)
+    self._ids = np.union1d(self._ids, ids)
+    self._words = np.concatenate([self._words, found], axis=1)
+
+  def remove(self, ids: np.ndarray, is_hidden: bool = True) -> None:
+    """Removes blocks; old ones come back if they are not hidden."""
+    kept = ~np.isin(self._words[0], ids)
+    if not kept.all():
+      self._words = self._words[:, kept]
+    self._ids = np.setdiff1d(self._ids, ids)
+    self._is_hidden[ids[ids < len(self._is_hidden)]] = is_hidden
+
+  def retrieve(
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
+    found = _best(map(self._scores, _words_of(queries.texts)), k)
+    is_new = found.block_ids >= len(self._is_hidden)
+    rows = found.block_ids[is_new] - len(self._is_hidden)
+    found.block_ids[is_new] = self._ids[rows]
+    return found
+
+  def _scores(self, asked: Sequence[str]) -> np.ndarray:
+    """Returns the scores of the old blocks, and of each of `_ids`, float32."""
+    old, num_old = self._build(), len(self._is_hidden)
+    scores = np.zeros(num_old + len(self._ids), np.float32)
+    number = len(scores) - np.count_nonzero(self._is_hidden)
+    ids, words_, counts, lengths = self._words
+    for word in asked:
+      old_ids, old_scores = old.column(word)
+      new = np.flatnonzero(words_ == hash(word))
+      hidden = np.count_nonzero(self._is_hidden[old_ids])
+      idf = _idf(number, len(old_ids) - hidden + len(new))
+      scores[old_ids] += old_scores * (idf / _idf(num_old, len(old_ids)))
+      length = 1 - _B + _B * lengths[new] / old.mean_length
+      rows = num_old + np.searchsorted(self._ids, ids[new])
+      scores[rows] += idf * counts[new] / (counts[new] + _K1 * length)
+    scores[:num_old][self._is_hidden] = -np.inf
+    return scores
 
 
 def over_table(table: block_table.BlockTable) -> Bm25Retriever:
   """Returns a retriever over all blocks of a corpus."""
   ids = range(table.num_blocks)
   return Bm25Retriever(table.titles(ids), table.texts(ids))
+
+
+def _idf(num_blocks: int, num_with: int) -> float:
+  return math.log1p((num_blocks - num_with + 0.5) / (num_with + 0.5))
+
+
+def _best(scores: Iterable[np.ndarray], k: int) -> interfaces.Neighbors:
+  """Returns the `k` best blocks of each question's scores, float32 [N]."""
+  found = [
+    searcher.fill(
+      searcher.mark_missing(*exact_search.largest(each[None], k)), k
+    )
+    for each in scores
+  ]
+  joined = map(np.concatenate, zip(searcher.nothing(0, k), *found))
+  return interfaces.Neighbors(*joined)
+
+
+def _joined(titles: Sequence[str], texts: Sequence[str]) -> list[str]:
+  return [f'{title} {text}' for title, text in zip(titles, texts, strict=True)]
+
+
+def _words_of(texts: Sequence[str]) -> list[list[str]]:
+  return _tokenize(texts, return_ids=False)
+
+
+def _tokenize(texts: Sequence[str], return_ids: bool = True) -> Any:
+  return bm25s.tokenize(
+    list(map(words.spaced_pairs, texts)),
+    token_pattern=rf'[\w{words.marks()}]{{2,}}',
+    stopwords='en',
+    stemmer=Stemmer.Stemmer('english'),  # One for each thread.
+    return_ids=return_ids,
+    show_progress=False,
+  )

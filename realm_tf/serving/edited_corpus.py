@@ -1,17 +1,16 @@
 """A corpus with changed texts and documents, in memory, and its search.
 
-Appendix C of Guu et al. 2020, live: a changed block is embedded again, and
-answers follow without any training. Documents are cut as bin.make_blocks cuts
-articles; their blocks get ids after the ids of the corpus.
+Appendix C of Guu et al. 2020, live: a changed block is embedded again, its
+words are counted, and answers follow without any training. Documents are cut as
+bin.make_blocks cuts articles; their blocks get ids after the ids of the corpus.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import dataclasses
 from typing import NamedTuple, Optional, cast
 
 import numpy as np
 
-from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
@@ -20,6 +19,7 @@ from realm_tf.index import embedding
 from realm_tf.index import exact_search
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.retrieval import bm25
 from realm_tf.serving import changes as changes_lib
 from realm_tf.text import wordpiece
 
@@ -33,18 +33,20 @@ class Prepared(NamedTuple):
   Attributes:
     block_ids: Ids of the blocks of each added document, int64.
     embeddings: Of all these blocks, float32 [n, D].
+    words: Of the same blocks, as `LiveBm25.words` counts them.
   """
 
   change: changes_lib.Change
   block_ids: list[np.ndarray]
   embeddings: np.ndarray
+  words: np.ndarray
 
 
 class EditedCorpus:
   """The edits and live documents of one opened model.
 
-  `prepare` may run while questions are answered; other changing methods may
-  not.
+  Without an index only words find blocks. `prepare` may run while questions are
+  answered; other changing methods may not.
 
   Attributes:
     table: The corpus with its changes.
@@ -52,34 +54,39 @@ class EditedCorpus:
     removed: Ids of removed or replaced articles of the corpus, in the order of
       their removal (a dictionary as an ordered set).
     num_blocks: Number of blocks that a search can find.
+    words: The search by words.
   """
 
-  def __init__(self, loaded: model_files.OpenModel):
-    if not loaded.index:
-      raise errors.UserError(
-        '--allow_edits must have an index, in which changed blocks are found. '
-        f'Found none in {loaded.path}. Build one with bin.build_index.'
-      )
+  def __init__(
+    self,
+    loaded: model_files.OpenModel,
+    build_words: Callable[[], bm25.Bm25Retriever],
+  ):
     self._base, self._loaded = loaded.table, loaded
+    number = loaded.table.num_blocks
+    self.words = bm25.LiveBm25(build_words, number)
     self._embed_blocks = embedding.opener(
       loaded.model, loaded.tokenizer.special_ids, loaded.config.index
     )()
-    self._search = LiveSearch(loaded.index.searcher, loaded.table.num_blocks)
+    nothing = exact_search.BruteForceSearcher(np.zeros([number, 0], np.float32))
+    index = loaded.index.searcher if loaded.index else nothing
+    self._search = LiveSearch(index, number)
     self._block_ids: dict[str, np.ndarray] = {}  # By id in `documents`.
     self.table = EditedTable(loaded.table, loaded.tokenizer)
     # `EditedTable` has every method of `BlockTable` that its users call.
     self._as_table = cast(block_table.BlockTable, self.table)
     self.documents: dict[str, changes_lib.Document] = {}
     self.removed: dict[str, None] = {}
-    self.num_blocks = loaded.table.num_blocks
+    self.num_blocks = number
 
   @property
   def opened(self) -> model_files.OpenModel:
     """The model with this corpus and with a search that finds the changes."""
+    index = self._loaded.index
     return dataclasses.replace(
       self._loaded,
       table=self._as_table,
-      index=self._loaded.index._replace(searcher=self._search),
+      index=index and index._replace(searcher=self._search),
     )
 
   def can_change(self, block_id: int) -> bool:
@@ -99,20 +106,31 @@ class EditedCorpus:
     """Returns all blocks of a block's article or document, or none, int64."""
     if self.can_change(block_id):
       return self._base.article_blocks(block_id)
-    documents = self._block_ids.values()
-    return next((ids for ids in documents if block_id in ids), np.zeros(0, int))
+    added = self.table.added.get(block_id)
+    ids = self._block_ids.get(added.article_id, _NONE) if added else _NONE
+    return ids if block_id in ids else _NONE
+
+  def titles(self) -> list[tuple[str, int]]:
+    """Returns the titles of the documents, with their first blocks."""
+    return [
+      (document.title, int(self._block_ids[article_id][0]))
+      for article_id, document in self.documents.items()
+      if self._block_ids[article_id].size
+    ]
 
   def change(self, block_id: int, text: Optional[str]) -> None:
-    """Changes and embeds a block's text; None restores its own text."""
+    """Changes a block's text for all searches; None restores its own text."""
     self.table.change(block_id, text)
     ids = np.array([block_id])
     if text is None:
-      self._search.restore(ids)
+      for each in (self._search, self.words):
+        each.remove(ids, is_hidden=False)
     else:
       self._search.put(ids, self._embeddings(ids))
+      self.words.put(ids, self._words(ids))
 
   def prepare(self, changes: Sequence[changes_lib.Change]) -> list[Prepared]:
-    """Cuts and embeds the added documents of all changes at once."""
+    """Cuts and embeds the added documents of all changes, counts words."""
     ids = [
       [
         self.table.append(sources.Article(d.title, d.text, d.article_id))
@@ -124,7 +142,7 @@ class EditedCorpus:
     embeddings = self._embeddings(np.concatenate([_NONE, *parts]))
     ends = np.cumsum([len(part) for part in parts])[:-1]
     split = np.split(embeddings, ends) if changes else []
-    return list(map(Prepared, changes, ids, split))
+    return list(map(Prepared, changes, ids, split, map(self._words, parts)))
 
   def forget(self, prepared: Sequence[Prepared]) -> None:
     """Frees the blocks of refused changes."""
@@ -134,7 +152,7 @@ class EditedCorpus:
 
   def apply(self, prepared: Prepared) -> None:
     """Adds and removes documents for all later searches."""
-    change, block_ids, embeddings = prepared
+    change, block_ids, embeddings, words = prepared
     for article_id in (
       *change.remove,
       *(each.article_id for each in change.add),
@@ -145,7 +163,9 @@ class EditedCorpus:
       self._block_ids[document.article_id] = ids
       self.num_blocks += len(ids)
     if len(embeddings):
-      self._search.put(np.concatenate(block_ids), embeddings)
+      ids = np.concatenate(block_ids)
+      self._search.put(ids, embeddings)
+      self.words.put(ids, words)
 
   def become(self, in_force: changes_lib.Change) -> None:
     """Takes over all documents of `in_force`; embeds only different ones."""
@@ -185,10 +205,11 @@ class EditedCorpus:
     if gone.size:
       self.num_blocks -= len(gone)
       self._search.remove(gone)
+      self.words.remove(gone)
 
   def _embeddings(self, block_ids: np.ndarray) -> np.ndarray:
-    if not block_ids.size:
-      return np.zeros([0, 0], np.float32)
+    if not (block_ids.size and self._loaded.index):
+      return np.zeros([len(block_ids), 0], np.float32)
     lengths = self._loaded.config.lengths
     return embedding.embed_blocks(
       self._embed_blocks,
@@ -198,11 +219,18 @@ class EditedCorpus:
       batch_size=max(1, _BATCH_WORDPIECES // lengths.block_tokens),
     )
 
+  def _words(self, block_ids: np.ndarray) -> np.ndarray:
+    titles, texts = (
+      read(block_ids.tolist()) for read in (self.table.titles, self.table.texts)
+    )
+    return self.words.words(block_ids, titles, texts)
+
 
 class EditedTable:
   """The part of a `BlockTable` that answering uses, with changes.
 
   Attributes:
+    added: Block id -> the added block.
     changed: Block id -> the block with its new text, for blocks of the corpus.
     num_blocks: Number of ids in use so far, with removed blocks; no id is used
       twice.
@@ -213,7 +241,7 @@ class EditedTable:
   ):
     self._table = table
     self._tokenizer = tokenizer
-    self._added: dict[int, blocks_lib.Block] = {}
+    self.added: dict[int, blocks_lib.Block] = {}
     self.changed: dict[int, blocks_lib.Block] = {}
     self.num_blocks = table.num_blocks
     self.manifest = table.manifest
@@ -223,14 +251,14 @@ class EditedTable:
     start, longest = self.num_blocks, self.manifest['max_block_wordpieces']
     for part in blocks_lib.batches([article]):
       for block in blocks_lib.cut_batch(part, self._tokenizer, longest):
-        self._added[self.num_blocks] = block
+        self.added[self.num_blocks] = block
         self.num_blocks += 1
     return np.arange(start, self.num_blocks)
 
   def remove(self, ids: Iterable[int]) -> None:
     """Frees added blocks; a later read of them fails."""
     for block_id in ids:
-      del self._added[int(block_id)]
+      del self.added[int(block_id)]
 
   def change(self, block_id: int, text: Optional[str]) -> None:
     """Changes the text of a block of the corpus; None restores its own."""
@@ -289,7 +317,7 @@ class EditedTable:
     """Returns an added or changed block; None for an own one of the corpus."""
     is_own = block_id < self._table.num_blocks
     number = int(block_id)
-    return self.changed.get(number) if is_own else self._added[number]
+    return self.changed.get(number) if is_own else self.added[number]
 
   def _new_blocks(
     self, ids: np.ndarray
@@ -322,14 +350,11 @@ class LiveSearch:
     self._embeddings = embeddings
 
   def remove(self, ids: np.ndarray, is_hidden: bool = True) -> None:
+    """Removes blocks; an own one of the index is back if not hidden."""
     kept = ~np.isin(self._ids, ids)
     if not kept.all():
       self._ids, self._embeddings = self._ids[kept], self._embeddings[kept]
     self._is_hidden[ids[ids < len(self._is_hidden)]] = is_hidden
-
-  def restore(self, ids: np.ndarray) -> None:
-    """Returns blocks of the index to their embeddings in the index."""
-    self.remove(ids, is_hidden=False)
 
   def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     """Returns the best `k` of all blocks, [B, k]."""

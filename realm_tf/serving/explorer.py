@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 import dataclasses
 import functools
+import itertools
 from typing import Any, Optional
 
 import numpy as np
@@ -13,7 +14,6 @@ from realm_tf.data import block_table
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answerer as answerer_lib
 from realm_tf.qa import loading
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import plain_letters
 from realm_tf.text import sentences
@@ -37,7 +37,7 @@ class Explorer:
     article_blocks: Returns the ids of all blocks of a block's article; none
       for an unknown block.
     build_words: Builds BM25, or returns a kept one; any thread may call it.
-      None if words may not be searched.
+    new_titles: Returns titles that `corpus` lacks, with their first blocks.
     most_blocks: Blocks for which BM25 is built while a user waits.
   """
 
@@ -47,23 +47,21 @@ class Explorer:
   own: str
   sparse_weight: float
   article_blocks: Callable[[int], np.ndarray]
-  build_words: Optional[Callable[[], bm25.Bm25Retriever]]
+  build_words: Callable[[], interfaces.Retriever]
+  new_titles: Callable[[], list[tuple[str, int]]] = list
   most_blocks: int = 500_000
 
   @property
   def can_search(self) -> bool:
     """Whether BM25 is there, or can be built while a user waits."""
     is_kept = self.own in (WORDS, BOTH)
-    return self.build_words is not None and (
-      is_kept or self.corpus.num_blocks <= self.most_blocks
-    )
+    return is_kept or self.corpus.num_blocks <= self.most_blocks
 
-  def words(self) -> bm25.Bm25Retriever:
+  def words(self) -> interfaces.Retriever:
     """Returns BM25, or raises RequestError."""
-    if self.build_words is None or not self.can_search:
+    if not self.can_search:
       raise errors.RequestError(
-        'This server searches no words: its corpus is too large, or changes.',
-        status=404,
+        'This server searches no words: its corpus is too large.', status=404
       )
     try:
       return self.build_words()
@@ -79,12 +77,16 @@ class Explorer:
     ids = found.block_ids[0][found.scores[0] > 0].tolist()
     part, titles = plain_letters.plain(text.strip()), self._plain_titles
     rows = [i for i, title in enumerate(titles) if part in title]
-    rows.sort(key=lambda i: (not titles[i].startswith(part), len(titles[i])))
     article_rows = self.corpus.article_rows
-    nearest = np.array(rows[:_NUM_TITLES], article_rows.dtype)
-    firsts = np.searchsorted(article_rows, nearest).tolist()
+    firsts = np.searchsorted(article_rows, np.array(rows, article_rows.dtype))
+    hits = [(titles[row], first) for row, first in zip(rows, firsts.tolist())]
+    new = ((plain_letters.plain(t), first) for t, first in self.new_titles())
+    hits += [hit for hit in new if part in hit[0]]
+    hits.sort(key=lambda hit: (not hit[0].startswith(part), len(hit[0])))
+    there = (first for _, first in hits if self.article_blocks(first).size)
+    nearest = list(itertools.islice(there, _NUM_TITLES))
     return {
-      'articles': self._blocks(firsts, 'title'),
+      'articles': self._blocks(nearest, 'title'),
       'blocks': self._blocks(ids, 'title', 'text'),
     }
 

@@ -1,5 +1,6 @@
 """Finds, opens, warms and swaps the model of the server."""
 
+from collections.abc import Callable
 import functools
 import threading
 from typing import Any, NamedTuple, Optional
@@ -20,6 +21,8 @@ from realm_tf.run import manifests
 from realm_tf.run import versions
 from realm_tf.serving import edited_corpus
 from realm_tf.serving import explorer as explorer_lib
+
+BuildBm25 = Callable[[block_table.BlockTable], bm25.Bm25Retriever]
 
 
 class Versions(NamedTuple):
@@ -77,7 +80,7 @@ def load(
   choices: loading.Choices = loading.DEFAULT_CHOICES,
   allow_edits: bool = False,
   is_live: bool = False,
-  build_sparse: Optional[loading.SparseBuilder] = None,
+  build_sparse: Optional[BuildBm25] = None,
 ) -> ServedModel:
   """Opens a model and warms it; UserError if it is incomplete or damaged.
 
@@ -86,20 +89,23 @@ def load(
     is_live: Whether documents may be added and removed.
     build_sparse: Makes BM25 over the corpus, or returns a kept one.
   """
-  if is_live and (choices.sparse_weight or choices.retriever != names.MODEL):
+  if is_live and choices.retriever not in (names.MODEL, names.BM25):
     raise errors.UserError(
-      '--documents_log must be without --sparse_weight and --retriever: only a '
-      f"model's index finds added documents. Found {choices.sparse_weight:g} "
-      f'and {choices.retriever}. Give --sparse_weight=0 --retriever=model.'
+      '--documents_log must be with a search that finds added documents, by a '
+      f'model or by BM25. Found --retriever={choices.retriever}. Give '
+      '--retriever=model or --retriever=bm25.'
     )
   build_sparse = build_sparse or KeptBm25()
   loaded = loading.load(model_dir, corpus_dir, index_dir, choices.retriever)
   corpus, edits = loaded.table, None
-  article_blocks = corpus.article_blocks
+  article_blocks, new_titles = corpus.article_blocks, list
+  build_words: Callable[[], interfaces.Retriever]
+  build_words = functools.partial(build_sparse, corpus)
   if allow_edits or is_live:
-    edits = edited_corpus.EditedCorpus(loaded)
-    loaded, article_blocks = edits.opened, edits.article_blocks
-  answerer = loading.answerer_of(loaded, choices, build_sparse)
+    edits = edited_corpus.EditedCorpus(loaded, build_words)
+    loaded, build_words = edits.opened, edits.words.load
+    article_blocks, new_titles = edits.article_blocks, edits.titles
+  answerer = loading.answerer_of(loaded, choices, lambda _: build_words())
   _warm(answerer)
   if edits is not None:
     edits.warm()
@@ -112,8 +118,8 @@ def load(
     _name_of(choices),
     choices.sparse_weight or 1.0,
     article_blocks,
-    # Words do not find live documents.
-    None if is_live else functools.partial(build_sparse, corpus),
+    build_words,
+    new_titles,
   )
   return ServedModel(answerer, edits, allow_edits, explorer)
 
@@ -156,7 +162,7 @@ def _by_embeddings(
 def _name_of(choices: loading.Choices) -> str:
   """Returns the explorer's name of a search, or ''."""
   if choices.retriever != names.MODEL:
-    return explorer_lib.WORDS if choices.retriever == 'bm25' else ''
+    return explorer_lib.WORDS if choices.retriever == names.BM25 else ''
   return explorer_lib.BOTH if choices.sparse_weight else explorer_lib.EMBEDDINGS
 
 

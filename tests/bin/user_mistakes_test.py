@@ -100,8 +100,8 @@ def _serve_cases(files):
   yield 'serve', {'port': '65536'}, 'port'
   yield 'serve', {'token_file': files.broken}, '--token_file'
   yield 'serve', {'watch_corpus': files.corpus}, '--documents_log'
-  words = {'retriever': 'bm25', 'documents_log': files.new + '.log'}
-  yield 'serve', words, 'index finds added documents'
+  words = {'retriever': 'tfidf', 'documents_log': files.new + '.log'}
+  yield 'serve', words, '--retriever=tfidf'
   for path in (files.corpus, files.broken, os.path.join(files.missing, 'log')):
     yield 'serve', {'documents_log': path}, path
   yield 'serve', {'pretrained_dir': files.model}, 'fills masks'

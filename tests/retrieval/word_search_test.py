@@ -3,6 +3,7 @@
 import math
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
@@ -54,6 +55,40 @@ class Bm25RetrieverTest(absltest.TestCase):
   def test_a_corpus_without_words_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'none in 2 blocks'):
       bm25.Bm25Retriever(['a', ''], ['the b', '.'])
+
+
+class LiveBm25Test(parameterized.TestCase):
+  # Of all that scores depend on, only the mean length is the old corpus's.
+  @parameterized.parameters(([4], 1e-5), ([2, 4, 6, 8], 0.02))
+  def test_equals_a_new_bm25_of_the_changed_corpus(self, lengths, tolerance):
+    rng = np.random.default_rng(0)
+    known = [f'{letter}word' for letter in 'abcdefghij']
+    write = lambda *first: ' '.join(
+      [*first, *rng.choice(known, rng.choice(lengths) - 1)]
+    )
+    texts = [write('old') for _ in range(60)]
+    old = bm25.Bm25Retriever([''] * 60, texts)
+    live, now = bm25.LiveBm25(lambda: old, 60), dict(enumerate(texts))
+    for _ in range(80):
+      ids = rng.choice(90, 3, replace=False)
+      live.remove(ids)
+      now = {i: text for i, text in now.items() if i not in ids}
+      if rng.random() < 0.7:
+        new = [write('new') for _ in ids]
+        live.put(ids, live.words(ids, [''] * 3, new))
+        now |= zip(ids.tolist(), new)
+    live.remove(np.array([5]), is_hidden=False)
+    now[5] = texts[5]
+    ids = np.array(sorted(now))
+    again = bm25.Bm25Retriever([''] * len(ids), [now[i] for i in ids])
+    for question in ('old', 'new aword', 'bword cword bword', 'unknown'):
+      (found,), (scores,) = _find(live, [question], len(ids) + 5)
+      self.assertCountEqual(found, [*ids, *[-1] * 5])
+      (theirs,), (expected,) = _find(again, [question], len(ids))
+      ours = dict(zip(found.tolist(), scores))
+      ours = [ours[i] for i in ids[theirs]]
+      np.testing.assert_allclose(ours, expected, rtol=tolerance)
+      self.assertTrue((np.diff(ours) < 1e-4).all())  # In the same order.
 
 
 _FOUR = tfidf.TfidfRetriever(

@@ -32,7 +32,10 @@ class CorpusEditsTest(absltest.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.edits = edited_corpus.EditedCorpus(self.loaded)
+    self.edits = self._open()
+
+  def _open(self):
+    return edited_corpus.EditedCorpus(self.loaded, mock.Mock())
 
   def _answers(self, opened):
     answerer = loading.answerer_of(opened, loading.Choices(num_read=4))
@@ -96,7 +99,7 @@ class CorpusEditsTest(absltest.TestCase):
   def test_another_model_adopts_the_texts(self):
     self.edits.change(1, 'F f.')
     self.edits.change(3, 'A.')
-    other = edited_corpus.EditedCorpus(self.loaded)
+    other = self._open()
     other.change(0, 'B.')
     other.adopt(self.edits)
     self.assertEqual(_texts(other), {1: 'F f.', 3: 'A.'})
@@ -134,7 +137,7 @@ class LiveSearchTest(absltest.TestCase):
     search.remove(np.arange(3))
     found = search.search(base, 2)
     np.testing.assert_array_equal(found.block_ids, np.full([3, 2], -1))
-    search.restore(np.array([1]))
+    search.remove(np.array([1]), is_hidden=False)
     found = search.search(base, 2)
     np.testing.assert_array_equal(found.block_ids, [[1, -1]] * 3)
 
@@ -149,7 +152,7 @@ class LiveSearchTest(absltest.TestCase):
     self.addCleanup(tracemalloc.stop)
     search.put(np.array([7, 10**6 + 1]), ones)
     search.remove(np.array([5, 10**6 + 1]))
-    search.restore(np.array([5]))
+    search.remove(np.array([5]), is_hidden=False)
     found = search.search(ones[:1], 2)
     self.assertEqual(found.block_ids.tolist(), [[7, 8]])  # Scores 4 and 1.
     _, peak = tracemalloc.get_traced_memory()

@@ -14,11 +14,10 @@ from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import loading
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.serving import changes
 from realm_tf.serving import explorer as explorer_lib
 from realm_tf.serving import served_model
-from realm_tf.serving import service as service_lib
 from tests import tiny
-from tests.serving import running_server
 from tests.serving import small_models
 
 _ARTICLES = (
@@ -133,42 +132,31 @@ class ExplorerTest(parameterized.TestCase):
     (dense,) = self.model.answerer.answer(['oran b ?'])
     self.assertEqual(answers['embeddings'], dense.prediction)
 
-  def test_a_changing_corpus_shows_its_texts_and_has_no_search_of_words(self):
+  def test_a_changing_corpus_has_its_texts_titles_and_words(self):
     model = self._load(is_live=True)
-    model.edits.change(2, 'F f f.')
-    live = model.explorer
+    edits, live = model.edits, model.explorer
+    edits.change(2, 'F f f.')
     blocks = live.article(3)['blocks']
     self.assertEqual([b['text'] for b in blocks], ['F f f.', 'D f. E a.'])
-    # Nor has a large corpus.
-    large = dataclasses.replace(self.explorer, most_blocks=4)
-    for explorer in (live, large):
-      self.assertFalse(explorer.can_search)
-      with self.assertRaisesRegex(errors.RequestError, 'searches no words'):
-        explorer.find('oran')
     self.assertEqual(live.article(1)['title'], 'Limón')
+    added = changes.Document('new', 'Lim', 'E f.')
+    edits.apply(*edits.prepare([changes.Change([added], ['second'])]))
+    found = live.find('lim')
+    titles = [each['title'] for each in found['articles']]
+    self.assertEqual(titles, ['Lim', 'Limone', 'Salimón'])
+    self.assertEqual([b['text'] for b in found['blocks']], ['E f.'])
+    edits.change(4, 'Zebra.')
+    self.assertLen(live.find('zebra')['blocks'], 1)
+    edits.change(4, None)
+    self.assertEmpty(live.find('zebra')['blocks'])
+
+  def test_a_large_corpus_has_no_search_of_words(self):
+    large = dataclasses.replace(self.explorer, most_blocks=4)
+    self.assertFalse(large.can_search)
+    with self.assertRaisesRegex(errors.RequestError, 'searches no words'):
+      large.find('oran')
     # With BM25 in the server's own search, it is there.
     self.assertTrue(dataclasses.replace(large, own='both').can_search)
-
-  def test_routes(self):
-    service = service_lib.Service(running_server.live(self.model))
-    client = self.enter_context(running_server.run(service)).client
-    for path, body, expected in (
-      ('search', {'text': 'oran'}, self.explorer.find('oran')),
-      ('article', {'block_id': 3}, self.explorer.article(3)),
-    ):
-      self.assertEqual(client.post(f'/api/{path}', body).json, expected)
-    reply = client.post('/api/compare', {'question': 'oran b ?'}).json
-    self.assertLen(reply['searches'], 3)
-    self.assertTrue(client.get('/api/about').json['can_search'])
-    for path, body, status in (
-      ('search', {'text': ''}, 400),
-      ('search', {'words': 'a'}, 400),
-      ('article', {'block_id': True}, 400),
-      ('article', {'block_id': 99}, 404),
-      ('compare', {'question': 5}, 400),
-    ):
-      reply = client.post(f'/api/{path}', body)
-      self.assertEqual((reply.status, list(reply.json)), (status, ['error']))
 
   def test_a_corpus_without_words_says_so(self):
     table = tiny.open_corpus(self.create_tempdir().full_path)

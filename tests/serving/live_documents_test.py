@@ -4,6 +4,7 @@ import contextlib
 import gc
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import threading
@@ -17,7 +18,9 @@ from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
 from realm_tf.index import embedding
 from realm_tf.index import model_files
+from realm_tf.qa import loading
 from realm_tf.retrieval import retrievers
+from realm_tf.run import layout
 from realm_tf.serving import changes
 from realm_tf.serving import edited_corpus
 from realm_tf.serving import handlers
@@ -31,15 +34,17 @@ _TEXT = 'F f.'  # One block.
 # Adds documents 0, 1, ... and prints each number after the acknowledgement.
 _SERVER = """
 import itertools, sys
+from realm_tf.qa import loading
 from realm_tf.serving import changes
 from realm_tf.serving import served_model, service
-live = served_model.live(sys.argv[1], sys.argv[2], is_live=True)
+choices = loading.Choices(sparse_weight=1.0)
+live = served_model.live(*sys.argv[1:3], choices=choices, is_live=True)
 corpus = live.current.edits.table.manifest['corpus_fingerprint']
 log = changes.DocumentLog(sys.argv[3], corpus)
 writer = service.Service(live, log=log).writer
 for i in itertools.count():
   change = changes.Change(
-    [changes.Document(f'{i}-{part}', 'a', 'F f.') for part in 'ab'], []
+    [changes.Document(f'{i}-{part}', 'new', 'F f.') for part in 'ab'], []
   )
   writer.submit(change).result()
   print(i, flush=True)
@@ -57,13 +62,19 @@ class LiveDocumentsTest(absltest.TestCase):
     self.model_dir, self.corpus_dir = small_models.write_all(self.directory)
     self.running = self.enter_context(contextlib.ExitStack())
 
-  def _serve(self, model_dir=None, corpus_dir=None, log='log', token=None):
+  def _serve(
+    self, model_dir=None, corpus_dir=None, log='log', token=None, **choices
+  ):
     model_dir = model_dir or self.model_dir
     corpus_dir = corpus_dir or self.corpus_dir
     self.running.close()  # Only one server may use a log.
     path = os.path.join(self.directory, log)
     self.service = service_lib.Service(
-      served_model.live(model_dir, corpus_dir, is_live=True),
+      served_model.live(
+        *(model_dir, corpus_dir),
+        choices=loading.Choices(**choices),
+        is_live=True,
+      ),
       log=small_models.open_log(path, corpus_dir),
     )
     self.writer = self.service.writer
@@ -151,10 +162,25 @@ class LiveDocumentsTest(absltest.TestCase):
     self._serve(model_dir, corpus_dir, 'again_log')
     self.assertCountEqual(changed, self._found(10))
 
+  def _found_by_own_search(self, word):
+    found = self.service.model.answerer.search(word, 99)
+    return [each.title for each in found]
+
+  def test_words_alone_need_no_index_and_find_documents(self):
+    model_dir, corpus_dir = small_models.write_with_words(self.directory)
+    shutil.rmtree(layout.index_root(model_dir))
+    self._serve(model_dir, corpus_dir, retriever='bm25')
+    self._post([{**_document('x'), 'title': 'newtown'}], ['first'])
+    titles = self._found_by_own_search('newtown')
+    self.assertEqual(titles, ['newtown', *['Oran'] * 3])
+    reply = self.client.post('/api/ask', {'question': 'newtown'}).json
+    self.assertEqual(reply['evidence'][0]['title'], 'newtown')
+
   def test_acknowledged_documents_survive_a_kill(self):
+    paths = small_models.write_with_words(self.directory)
     log = os.path.join(self.directory, 'log')
     with subprocess.Popen(
-      [sys.executable, '-c', _SERVER, self.model_dir, self.corpus_dir, log],
+      [sys.executable, '-c', _SERVER, *paths, log],
       stdout=subprocess.PIPE,
       text=True,
     ) as server:
@@ -162,12 +188,15 @@ class LiveDocumentsTest(absltest.TestCase):
         acknowledged = int(server.stdout.readline())
       server.kill()
       acknowledged = max([acknowledged, *map(int, server.stdout)])
-    self._serve()
+    self._serve(*paths, sparse_weight=100.0)
     found = set(self.writer.edits.documents)
     whole = {f'{i}-{part}' for i in range(acknowledged + 1) for part in 'ab'}
     self.assertContainsSubset(whole, found)
     # The last, unacknowledged change may be there as a whole.
     self.assertIn(len(found) - len(whole), (0, 2))
+    titles = self._found_by_own_search('new')
+    self.assertEqual(titles[: len(found)], ['new'] * len(found))
+    self.assertIn(_TEXT, dict(self._found(99)))
 
   @contextlib.contextmanager
   def _held_up(self, owner, name):

@@ -74,3 +74,11 @@ def write_all(directory: str) -> tuple[str, str]:
   """
   shutil.copytree(_written().name, directory, dirs_exist_ok=True)
   return os.path.join(directory, 'qa'), os.path.join(directory, 'corpus')
+
+
+def write_with_words(directory: str) -> tuple[str, str]:
+  """Writes a corpus with a word of two letters, for BM25, as `write_all`."""
+  articles = [each._replace(title='Oran') for each in tiny.ARTICLES]
+  corpus_dir = tiny.write_corpus(directory, articles, 'words')
+  write(os.path.join(directory, 'of_words'), corpus_dir)
+  return os.path.join(directory, 'of_words'), corpus_dir
