@@ -95,6 +95,7 @@ setuptools.setup(
     'beam': ['apache-beam>=2.77,<3'],
     'dask': ['apache-beam>=2.77,<3', 'dask[distributed]>=2026.1'],
     'files': _FILES,
+    'mcp': ['mcp>=2.3,<3'],
     'milvus': ['pymilvus[milvus-lite]>=3,<4'],
     'openvino': ['openvino>=2026.4,<2027'],
     'test': [
@@ -102,6 +103,7 @@ setuptools.setup(
       'apache-beam>=2.77,<3',
       'dask[distributed]>=2026.1',
       'hypothesis>=6,<7',
+      'mcp>=2.3,<3',
       'mypy>=1.20,<2',
       'openvino>=2026.4,<2027',
       'pymilvus[milvus-lite]>=3,<4',

@@ -4,8 +4,11 @@ r"""Serves answers over HTTP, and a web page.
   curl localhost:8501/v1/models/realm:predict \
       -d '{"instances": ["What is the capital of Peru?"]}'
 
-Newer parameters or indexes in --model_dir are loaded while it runs.
+Newer parameters or indexes in --model_dir are loaded while it runs. With --mcp
+it speaks the Model Context Protocol, on stdin and stdout, with an assistant.
 """
+
+from importlib import util
 
 from . import answer_flags
 from . import corpus_flags
@@ -21,6 +24,7 @@ from realm_tf.serving import changes
 from realm_tf.serving import corpus_watch
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
+from realm_tf.serving import mcp_server
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from realm_tf.serving import threads
@@ -65,6 +69,9 @@ _EXAMPLES = launcher.existing_path(
   "JSON file of questions and masked sentences, the page's buttons; by default "
   'examples.json of RUN_DIR.',
 )
+_MCP = flags.DEFINE_bool(
+  'mcp', False, 'Serve an assistant over stdin and stdout, not over HTTP.'
+)
 _BEST_EFFORT = flags.DEFINE_bool('best_effort', False, 'Call answers hints.')
 answer_flags.define_search()
 launcher.check_flags(
@@ -72,8 +79,15 @@ launcher.check_flags(
   '--watch_corpus needs --documents_log, which stores the added articles.',
 )
 
+launcher.check_flags(
+  lambda mcp: not mcp or util.find_spec('mcp'),
+  '--mcp must have the package mcp. Found no module named mcp. Run: pip '
+  "install 'realm_tf[mcp]'.",
+)
+
 
 def main(_):
+  wire = mcp_server.divert_stdout() if _MCP.value else None
   corpus_dir = corpus_flags.CORPUS_DIR.value
   token, examples = _TOKEN_FILE.value, _EXAMPLES.value
   settings = handlers.Settings(
@@ -82,13 +96,39 @@ def main(_):
     best_effort=_BEST_EFFORT.value,
     examples=examples and recipe_result.read_examples(examples),
   )
-  log = completer = watch = None
+  log = watch = None
   if _DOCUMENTS_LOG.value:
-    manifest = block_table.read_manifest(corpus_dir)
-    log = changes.DocumentLog(
-      _DOCUMENTS_LOG.value, manifest['corpus_fingerprint']
+    fingerprint = block_table.fingerprint(corpus_dir)
+    log = changes.DocumentLog(_DOCUMENTS_LOG.value, fingerprint)
+  listener = None
+  if not _MCP.value:
+    listener = http_server.listen(_HOST.value, _PORT.value)
+  service = _open_service(corpus_dir, log)
+  watchers = [threads.Watcher(service.check, _POLL_SECS.value)]
+  if _WATCH_CORPUS.value:
+    watch = corpus_watch.CorpusWatch(
+      service.writer, corpus_dir, _WATCH_CORPUS.value
     )
-  listener = http_server.listen(_HOST.value, _PORT.value)
+    watchers.append(threads.Watcher(watch.check, _POLL_SECS.value))
+  if _MCP.value:
+    print('Serving an assistant until it closes stdin.', flush=True)
+    mcp_server.run(service, wire)
+  else:
+    host, port = listener.getsockname()[:2]
+    print(f'Serving at http://{host}:{port}/ until Ctrl-C.', flush=True)
+    app = http_server.make_app(service, settings)
+    http_server.Server(app, listener).run()
+  if watch:
+    watch.close()
+  for each in watchers:
+    each.close()
+  service.close()
+  print('Served all requests.')
+
+
+def _open_service(corpus_dir, log):
+  """Opens the models of the flags."""
+  completer = None
   if _PRETRAINED_DIR.value:
     completer = masked_sentences.load(_PRETRAINED_DIR.value, corpus_dir)
   live = served_model.live(
@@ -99,7 +139,7 @@ def main(_):
     allow_edits=_ALLOW_EDITS.value,
     is_live=log is not None,
   )
-  service = service_lib.Service(
+  return service_lib.Service(
     live,
     log=log,
     completer=completer,
@@ -107,22 +147,6 @@ def main(_):
     batch_size=_BATCH_SIZE.value,
     queue_size=_QUEUE_SIZE.value,
   )
-  watchers = [threads.Watcher(service.check, _POLL_SECS.value)]
-  if _WATCH_CORPUS.value:
-    watch = corpus_watch.CorpusWatch(
-      service.writer, corpus_dir, _WATCH_CORPUS.value
-    )
-    watchers.append(threads.Watcher(watch.check, _POLL_SECS.value))
-  host, port = listener.getsockname()[:2]
-  print(f'Serving at http://{host}:{port}/ until Ctrl-C.', flush=True)
-  app = http_server.make_app(service, settings)
-  http_server.Server(app, listener).run()
-  if watch:
-    watch.close()
-  for each in watchers:
-    each.close()
-  service.close()
-  print('Served all requests.')
 
 
 if __name__ == '__main__':

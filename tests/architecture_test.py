@@ -29,6 +29,7 @@ _ADAPTERS = {
   'libtpu': ['realm_tf/tpu/compiler_process.py'],
   'markdown_it': ['realm_tf/corpus/markdown_file.py'],
   'matplotlib': ['realm_tf/serving/pictures.py'],
+  'mcp': ['realm_tf/serving/mcp_server.py'],
   'mwparserfromhell': ['realm_tf/corpus/wikitext.py'],
   'mwxml': ['realm_tf/corpus/mediawiki.py'],
   'official': [

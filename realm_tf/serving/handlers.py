@@ -79,14 +79,14 @@ class Api:
 
   async def compare(self, body: bodies.Question) -> dict[str, Any]:
     explorer = await self._explorer_with_words()
-    return await self._alone(explorer.compare, body.question)
+    return await self.alone(explorer.compare, body.question)
 
   async def search(self, body: bodies.Words) -> dict[str, Any]:
     explorer = await self._explorer_with_words()
-    return await self._alone(explorer.find, body.text)
+    return await self.alone(explorer.find, body.text)
 
   async def article(self, body: bodies.Block) -> dict[str, Any]:
-    return await self._alone(self._explorer().article, body.block_id)
+    return await self.alone(self._explorer().article, body.block_id)
 
   async def complete(self, body: bodies.Sentence) -> dict[str, Any]:
     completer = self._service.completer
@@ -94,7 +94,7 @@ class Api:
       raise errors.RequestError(
         'Start the server with --pretrained_dir.', status=404
       )
-    return await self._alone(completer.complete, body.sentence)
+    return await self.alone(completer.complete, body.sentence)
 
   async def edit(self, body: bodies.Edit) -> dict[str, Any]:
     writer = self._service.writer
@@ -129,7 +129,7 @@ class Api:
     await asyncio.to_thread(explorer.words)
     return explorer
 
-  async def _alone(self, work: Callable[[Any], Any], argument: Any) -> Any:
+  async def alone(self, work: Callable[[Any], Any], argument: Any) -> Any:
     """Returns the result of `work`, which runs between two batches."""
     futures = self._service.alone(functools.partial(work, argument))
     return (await _results_of(futures))[0]

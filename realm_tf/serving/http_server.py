@@ -37,6 +37,7 @@ from realm_tf.serving import service as service_lib
 _STATIC = pathlib.Path(__file__).parent / 'static'
 _MEDIA_TYPES = {
   '.html': 'text/html',
+  '.json': 'application/json',
   '.css': 'text/css',
   '.js': 'text/javascript',
 }
