@@ -58,9 +58,9 @@ class Bm25RetrieverTest(absltest.TestCase):
 
 
 class LiveBm25Test(parameterized.TestCase):
-  # Of all that scores depend on, only the mean length is the old corpus's.
-  @parameterized.parameters(([4], 1e-5), ([2, 4, 6, 8], 0.02))
-  def test_equals_a_new_bm25_of_the_changed_corpus(self, lengths, tolerance):
+  # Only the mean length is the old corpus's: scores change by no more than it.
+  @parameterized.parameters([[4]], [[2, 4, 6, 8]])
+  def test_equals_a_new_bm25_of_the_changed_corpus(self, lengths):
     rng = np.random.default_rng(0)
     known = [f'{letter}word' for letter in 'abcdefghij']
     write = lambda *first: ' '.join(
@@ -81,6 +81,8 @@ class LiveBm25Test(parameterized.TestCase):
     now[5] = texts[5]
     ids = np.array(sorted(now))
     again = bm25.Bm25Retriever([''] * len(ids), [now[i] for i in ids])
+    change = old.mean_length / again.mean_length
+    tolerance = max(change, 1 / change) - 1 + 1e-5
     for question in ('old', 'new aword', 'bword cword bword', 'unknown'):
       (found,), (scores,) = _find(live, [question], len(ids) + 5)
       self.assertCountEqual(found, [*ids, *[-1] * 5])
@@ -88,7 +90,8 @@ class LiveBm25Test(parameterized.TestCase):
       ours = dict(zip(found.tolist(), scores))
       ours = [ours[i] for i in ids[theirs]]
       np.testing.assert_allclose(ours, expected, rtol=tolerance)
-      self.assertTrue((np.diff(ours) < 1e-4).all())  # In the same order.
+      if change == 1:
+        self.assertTrue((np.diff(ours) < 1e-4).all())  # In the same order.
 
 
 _FOUR = tfidf.TfidfRetriever(
