@@ -41,7 +41,7 @@ class Bm25Retriever:
   def __init__(self, titles: Sequence[str], texts: Sequence[str]):
     self._num_blocks = len(texts)
     self._index = bm25s.BM25(k1=_K1, b=_B)
-    tokens = _tokenize(_joined(titles, texts))
+    tokens = _tokenize(_joined(titles, texts), return_ids=True)
     if not tokens.vocab:
       raise errors.UserError(
         'BM25 needs blocks with words of two letters or more other than stop '
@@ -53,7 +53,7 @@ class Bm25Retriever:
   def retrieve(
     self, queries: interfaces.Queries, k: int
   ) -> interfaces.Neighbors:
-    return _best(map(self._scores, _words_of(queries.texts)), k)
+    return _best(map(self._scores, _tokenize(queries.texts)), k)
 
   def score(
     self, questions: Sequence[str], rows: np.ndarray, block_ids: np.ndarray
@@ -64,7 +64,7 @@ class Bm25Retriever:
     """
     scores = np.zeros(len(rows), np.float32)
     ends = np.searchsorted(rows, np.arange(len(questions) + 1))
-    for words_, start, stop in zip(_words_of(questions), ends, ends[1:]):
+    for words_, start, stop in zip(_tokenize(questions), ends, ends[1:]):
       if stop > start:
         scores[start:stop] = self._scores(words_)[block_ids[start:stop]]
     return scores
@@ -118,7 +118,7 @@ class LiveBm25:
     rows = [
       (block_id, hash(word), number, len(found))
       for block_id, found in zip(
-        ids.tolist(), _words_of(_joined(titles, texts)), strict=True
+        ids.tolist(), _tokenize(_joined(titles, texts)), strict=True
       )
       for word, number in collections.Counter(found).items()
     ]
@@ -141,7 +141,7 @@ class LiveBm25:
   def retrieve(
     self, queries: interfaces.Queries, k: int
   ) -> interfaces.Neighbors:
-    found = _best(map(self._scores, _words_of(queries.texts)), k)
+    found = _best(map(self._scores, _tokenize(queries.texts)), k)
     is_new = found.block_ids >= len(self._is_hidden)
     rows = found.block_ids[is_new] - len(self._is_hidden)
     found.block_ids[is_new] = self._ids[rows]
@@ -192,11 +192,7 @@ def _joined(titles: Sequence[str], texts: Sequence[str]) -> list[str]:
   return [f'{title} {text}' for title, text in zip(titles, texts, strict=True)]
 
 
-def _words_of(texts: Sequence[str]) -> list[list[str]]:
-  return _tokenize(texts, return_ids=False)
-
-
-def _tokenize(texts: Sequence[str], return_ids: bool = True) -> Any:
+def _tokenize(texts: Sequence[str], return_ids: bool = False) -> Any:
   return bm25s.tokenize(
     list(map(words.spaced_pairs, texts)),
     token_pattern=rf'[\w{words.marks()}]{{2,}}',
