@@ -177,7 +177,7 @@ def _train(make):
 class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.named_parameters(*_CASES.items())
   def test_a_tpu_can_run_the_step(self, make):
-    with xla_graphs.recorded(jit_compile=False):
+    with tiny.eagerly():
       expected = _train(make)
     with xla_graphs.recorded() as functions:
       actual = _train(make)
