@@ -2,9 +2,10 @@
 
 import contextlib
 import ctypes
-import os
 
 from . import modules
+
+from realm_tf import process
 
 
 def _keep_freed_memory():
@@ -20,9 +21,6 @@ def _keep_freed_memory():
       mallopt(name, value)  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX.
 
 
-# A user's own setting wins.
-os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-# Keras would write a file of settings into the home directory.
-os.environ.setdefault('KERAS_HOME', os.devnull)
+process.leave_if_interrupted()
 _keep_freed_memory()
 modules.be_lazy()

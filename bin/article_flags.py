@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 import itertools
-import os
 import sys
 from typing import Any, Optional
 import uuid
@@ -15,6 +14,7 @@ from . import launcher
 from absl import flags
 import tqdm
 
+from realm_tf import machine
 from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
@@ -44,7 +44,7 @@ _KEYS = [
   for name in ('id', 'title', 'text')
 ]
 NUM_WORKERS = flags.DEFINE_integer(
-  'num_workers', os.cpu_count(), 'Processes; the output is always the same.', 1
+  'num_workers', machine.cores(), 'Processes; the output is always the same.', 1
 )
 _OUTPUT_DIR = launcher.new_path('output_dir', 'New directory to write.')
 _OVERWRITE = flags.DEFINE_boolean(
@@ -72,7 +72,6 @@ def split(values: Iterable[str]) -> list[str]:
 
 def begin() -> tuple[str, counts_lib.Counts]:
   """Returns --output_dir, which may be written, and empty counts."""
-  outputs.check_directory(_OUTPUT_DIR.value)
   outputs.check_new(_OUTPUT_DIR.value, _OVERWRITE.value)
   return _OUTPUT_DIR.value, counts_lib.Counts(_ON_ERROR.value == 'skip')
 

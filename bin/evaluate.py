@@ -32,7 +32,6 @@ from realm_tf.qa import masked_sentences
 from realm_tf.qa import open_qa
 from realm_tf.qa import rankings
 from realm_tf.qa import summary
-from realm_tf.run import outputs
 
 _OUTPUT_DIR = launcher.new_path('output_dir', 'Directory to write.')
 _RECALL_AT = flags.DEFINE_list(
@@ -41,8 +40,11 @@ _RECALL_AT = flags.DEFINE_list(
 _QRELS = launcher.existing_path(
   'qrels', 'TREC or BEIR judgements of articles: R@k, MRR@10 and nDCG@10.'
 )
-_TREC_RUN = flags.DEFINE_string(
-  'trec_run', None, 'File for ranked articles, in the format of trec_eval.'
+_TREC_RUN = launcher.new_path(
+  'trec_run',
+  'File for ranked articles, in the format of trec_eval.',
+  required=False,
+  is_file=True,
 )
 _QUERIES_DIR = launcher.existing_path(
   'queries_dir',
@@ -115,10 +117,7 @@ def _measure_sentences(system, table, answerers, recall_at):
 
 
 def main(_):
-  outputs.check_directory(_OUTPUT_DIR.value)
   qrels, trec_run = _QRELS.value, _TREC_RUN.value
-  if trec_run:
-    outputs.check_file(trec_run)
   retriever, weights = flags.FLAGS.retriever, flags.FLAGS.sparse_weight
   model_dir, corpus_dir = flags.FLAGS.model_dir, flags.FLAGS.corpus_dir
   answerers = answer_flags.load(corpus_dir, weights) if model_dir else []
@@ -140,15 +139,18 @@ def main(_):
     index_dir=flags.FLAGS.index_dir,
   )
   systems = open_qa.systems(retriever, table, answerers, flags.FLAGS.seed)
+  open_qa.forget(_OUTPUT_DIR.value)
   for system, weight in zip(systems, weights, strict=True):
     folder, together = _OUTPUT_DIR.value, {}
     if len(weights) > 1:
       folder = os.path.join(folder, f'sparse_{weight:g}')
+    open_qa.forget(folder)
     sentences = {}
     if _QUERIES_DIR.value:
       sentences = _measure_sentences(system, table, answerers, recall_at)
     for name, questions in (asked or {'': []}).items():
       output_dir = os.path.join(folder, name) if len(asked) > 1 else folder
+      open_qa.forget(output_dir)
       metrics = dict(sentences)
       if questions:
         metrics |= system.run(questions, recall_at, output_dir, articles)

@@ -21,6 +21,7 @@ from realm_tf.exchange import hub_modules
 from realm_tf.exchange import hugging_face_export
 from realm_tf.exchange import saved_model
 from realm_tf.qa import loading
+from realm_tf.run import outputs
 
 _OUTPUT_DIR = launcher.new_path('output_dir', 'New directory to write.')
 _FORMATS = ['hub', 'hugging_face', 'saved_model']
@@ -45,6 +46,7 @@ launcher.check_flags(
 
 def main(_):
   model_dir, output_dir = answer_flags.MODEL_DIR.value, _OUTPUT_DIR.value
+  outputs.check_empty(output_dir)
   if _FORMAT.value == 'hub':
     print('\n'.join(hub_modules.export(model_dir, output_dir)))
   elif _FORMAT.value == 'hugging_face':

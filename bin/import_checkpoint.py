@@ -11,13 +11,12 @@ commas. Block embeddings become an index, block texts a corpus. Prints the
 weights that are used, and not used.
 """
 
-import os
-
 from . import launcher
 
 from absl import flags
 
 from realm_tf import errors
+from realm_tf import machine
 from realm_tf.exchange import hugging_face
 from realm_tf.exchange import imported as imported_lib
 from realm_tf.exchange import model_writing
@@ -27,8 +26,10 @@ _SOURCE = launcher.existing_path(
   'source', 'Weights: hf:DIR[,DIR] or tf1:PREFIX[,PREFIX].', required=True
 )
 _OUTPUT_DIR = launcher.new_path('output_dir', 'New model directory to write.')
-_CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, "The source's blocks; by default OUTPUT_DIR/corpus."
+_CORPUS_DIR = launcher.new_path(
+  'corpus_dir',
+  "The source's blocks; by default OUTPUT_DIR/corpus.",
+  required=False,
 )
 _VOCAB_FILE = launcher.existing_path(
   'vocab_file', "Wordpieces, one per line; by default the source's."
@@ -40,7 +41,7 @@ _NUM_HEADS = flags.DEFINE_integer(
   'num_heads', None, 'Heads of a tf1: source; by default hidden size / 64.', 1
 )
 _NUM_WORKERS = flags.DEFINE_integer(
-  'num_workers', os.cpu_count(), 'Processes that tokenize blocks.', 1
+  'num_workers', machine.cores(), 'Processes that tokenize blocks.', 1
 )
 
 

@@ -7,6 +7,7 @@ import logging as py_logging
 import os
 import re
 import runpy
+import signal
 import sys
 import traceback
 from typing import Any
@@ -20,12 +21,14 @@ from absl import logging
 
 from realm_tf import errors
 from realm_tf import input_files
+from realm_tf import output_files
+from realm_tf import process
 
 ALL_FIELDS = ('',)  # Of `run`: the prefix of all.
 _AT_HOME = re.compile('^\ufeff|(?<==)~(?=/|$)')
-_INTERRUPTED = 130  # As shells have it: 128 and the signal's number.
-# Flags of files, with their help.
+# Flags of files, with their help; flags of outputs, and whether they are files.
 _EXISTING: list[tuple[flags.FlagHolder[Any], str]] = []
+_NEW: dict[str, bool] = {}
 
 
 def console():
@@ -68,27 +71,18 @@ def run(
       that returns them once the flags are parsed; by default none.
     sets: Prefixes of fields of a model's config that --set changes.
   """
+  process.begin()
   _complete_help()
   logging.set_verbosity(verbosity)
   logging.use_absl_handler()
-  logging.get_absl_handler().python_handler.stream = sys.stdout
+  handler = logging.get_absl_handler().python_handler
+  handler.stream, handler.handleError = sys.stdout, process.raise_again
   py_logging.getLogger('tensorflow').setLevel('ERROR')
-  try:
+  with process.ending('Interrupted.', _as_installed):
     app.run(
       lambda argv: _load_and_run(main, argv, reads, sets),
       flags_parser=_parse_flags,
     )
-  except BrokenPipeError:  # As with `| head`; Python's last flush would fail.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(1)
-  except KeyboardInterrupt:
-    print('Interrupted.', file=sys.stderr)
-    sys.exit(_INTERRUPTED)
-  except errors.Stopped as stopped:
-    print(stopped)
-  except errors.UserError as error:
-    print(f'ERROR: {_as_installed(str(error))}', file=sys.stderr)
-    sys.exit(2)
 
 
 def check_flags(rule: Callable[..., Any], message: str) -> None:
@@ -118,9 +112,12 @@ def existing_path(
   return holder
 
 
-def new_path(name: str, text: str) -> flags.FlagHolder[str]:
-  """Defines a flag that must be given: a directory to write."""
-  return flags.DEFINE_string(name, None, text, required=True)
+def new_path(
+  name: str, text: str, *, required: bool = True, is_file: bool = False
+) -> flags.FlagHolder[Any]:
+  """Defines a flag of a directory or a file to write, checked before work."""
+  _NEW[name] = is_file
+  return flags.DEFINE_string(name, None, text, required=required)
 
 
 def _complete_help() -> None:
@@ -183,11 +180,12 @@ def _load_and_run(main, argv, reads, sets):
   modules.load()
   gc.freeze()
   gc.enable()
-  main(argv)
+  with process.handling(signal.default_int_handler, signal.SIGINT):
+    main(argv)
 
 
 def _check_files() -> None:
-  """Raises UserError if a file of a flag is missing."""
+  """Raises UserError if a file of a flag is missing, or cannot be written."""
   for flag, text in _EXISTING:
     value = flags.FLAGS[flag.name].value  # Also of a flag without its value.
     for item in [value] if isinstance(value, str) else value or []:
@@ -198,3 +196,5 @@ def _check_files() -> None:
             f'--{flag.name} must name files that exist. Found nothing at '
             f'{path}. It takes: {text.rstrip(".")}.'
           )
+  for name, is_file in _NEW.items():
+    output_files.check(flags.FLAGS[name].value or '://', is_file)

@@ -41,10 +41,14 @@ _COMPILER = flags.DEFINE_string(
   os.environ.get('REALM_TPU_VENV', '.venv-tpu') + '/bin/python',
   "Interpreter of the compiler's environment.",
 )
-_CACHE_DIR = flags.DEFINE_string(
-  'cache_dir', '', 'Directory that keeps compilations for the next plan.'
+_CACHE_DIR = launcher.new_path(
+  'cache_dir',
+  'Directory that keeps compilations for the next plan.',
+  required=False,
 )
-_OUTPUT = flags.DEFINE_string('output', None, 'JSON file to write.')
+_OUTPUT = launcher.new_path(
+  'output', 'JSON file to write.', required=False, is_file=True
+)
 
 
 def _rows(name, slices, compiler):
@@ -79,11 +83,7 @@ def main(_):
         f'--programs must name programs. Found {name!r}. Give all, or some of '
         f'{", ".join(programs.NAMES)}.'
       )
-  if _OUTPUT.value:
-    outputs.check_file(_OUTPUT.value)
-  if _CACHE_DIR.value:
-    outputs.check_directory(_CACHE_DIR.value)
-  compiler = tpu_compiler.Compiler(_COMPILER.value, _CACHE_DIR.value)
+  compiler = tpu_compiler.Compiler(_COMPILER.value, _CACHE_DIR.value or '')
   rows = [row for name in names for row in _rows(name, slices, compiler)]
   rows += plan.together(rows)
   print(plan.table(rows))

@@ -14,9 +14,8 @@ import os
 
 from . import launcher
 
-from absl import flags
-
 from realm_tf import errors
+from realm_tf import output_files
 from realm_tf.run import outputs
 from realm_tf.serving import comparison
 from realm_tf.serving import pictures
@@ -32,19 +31,26 @@ _EVAL_DIR = launcher.existing_path(
 _RESULTS = launcher.existing_path(
   'results', 'Table of systems: --output of bin.results_table', many=True
 )
-_OUTPUT = flags.DEFINE_string(
-  'output', None, 'File to write; by default report.html of the first run.'
+_OUTPUT = launcher.new_path(
+  'output',
+  'File to write; by default report.html of the first run.',
+  required=False,
+  is_file=True,
 )
-_PICTURE = flags.DEFINE_string(
-  'picture', None, 'SVG file to write, too: the comparison in --results.'
+_PICTURE = launcher.new_path(
+  'picture',
+  'SVG file to write, too: the comparison in --results.',
+  required=False,
+  is_file=True,
 )
 
 
 def main(_):
+  path = _OUTPUT.value or os.path.join(_RUN_DIR.value[0], 'report.html')
+  output_files.check(path, is_file=True)
   runs = run_reader.read(_RUN_DIR.value)
   evaluations = run_reader.evaluations(runs, _EVAL_DIR.value or [])
   compared = comparison.read(_RESULTS.value or [])
-  path = _OUTPUT.value or os.path.join(_RUN_DIR.value[0], 'report.html')
   outputs.write_text(path, report.build(runs, evaluations, compared))
   print(f'Wrote {path}.')
   if _PICTURE.value:

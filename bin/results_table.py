@@ -18,6 +18,7 @@ from . import question_flags
 
 from absl import flags
 
+from realm_tf import output_files
 from realm_tf.qa import summary
 from realm_tf.run import outputs
 
@@ -27,8 +28,11 @@ _RUN_DIR = launcher.existing_path(
 _ROWS = flags.DEFINE_multi_string(
   'rows', None, 'Systems of a table, as a,b,c', required=True
 )
-_OUTPUT = flags.DEFINE_string(
-  'output', None, 'File to write; by default results.json of --run_dir.'
+_OUTPUT = launcher.new_path(
+  'output',
+  'File to write; by default results.json of --run_dir.',
+  required=False,
+  is_file=True,
 )
 _WITH_COSTS = flags.DEFINE_bool(
   'costs', False, 'Add milliseconds per question, parameters and megabytes.'
@@ -39,6 +43,8 @@ _TITLE = flags.DEFINE_string(
 
 
 def main(_):
+  path = _OUTPUT.value or os.path.join(_RUN_DIR.value, 'results.json')
+  output_files.check(path, is_file=True)
   questions = question_flags.read(keep_impossible=True)
   tables = []
   for names in _ROWS.value:
@@ -49,7 +55,6 @@ def main(_):
     rows = summary.systems(eval_dirs, questions, _WITH_COSTS.value)
     tables.append(rows)
     print(f'{summary.table(rows)}\n')
-  path = _OUTPUT.value or os.path.join(_RUN_DIR.value, 'results.json')
   title = {'title': _TITLE.value} if _TITLE.value else {}
   text = json.dumps({**title, 'tables': tables}, indent=1)
   outputs.write_text(path, text)

@@ -114,8 +114,8 @@ def main(_):
     print('Serving an assistant until it closes stdin.', flush=True)
     mcp_server.run(service, wire)
   else:
-    host, port = listener.getsockname()[:2]
-    print(f'Serving at http://{host}:{port}/ until Ctrl-C.', flush=True)
+    url = http_server.url(*listener.getsockname()[:2])
+    print(f'Serving at {url} until Ctrl-C.', flush=True)
     app = http_server.make_app(service, settings)
     http_server.Server(app, listener).run()
   if watch:

@@ -1,0 +1,5 @@
+"""Recipes; they run the binaries."""
+
+from realm_tf import process
+
+process.leave_if_interrupted()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Optional
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import machine
 from realm_tf.config import config_files
 
 
@@ -100,9 +101,7 @@ class Recipe:
   @property
   def cores(self) -> int:
     """Cores that stages may use."""
-    if hasattr(os, 'sched_getaffinity'):
-      return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1  # macOS.
+    return machine.cores()
 
   def config(
     self, config: config_lib.ExperimentConfig

@@ -13,7 +13,6 @@ import inspect
 import json
 import os
 import signal
-import sys
 import time
 from typing import Any, Optional
 
@@ -25,6 +24,7 @@ from .recipe import Output as Output
 from .recipe import Recipe as Recipe
 
 from realm_tf import errors
+from realm_tf import process
 
 
 class _Unfinished(Exception):  # noqa: N818, no error.
@@ -102,32 +102,17 @@ def main(
     summary: Recipe -> the text to end with.
     run_dir: Default of RUN_DIR, the last argument.
   """
-  given = vars(_parser(doc, stages, run_dir).parse_args())
+  process.begin()
   begun = time.monotonic()
-  try:
-    with _interruptible():
+  with process.ending('Stopped. The same command goes on.'):
+    given = vars(_parser(doc, stages, run_dir).parse_args())
+    # SIGTERM ends the run as Ctrl-C does.
+    with process.handling(_interrupt, signal.SIGINT, signal.SIGTERM):
       recipe = run(stages, **given)
     if not given['dry_run']:
       print(f'All took {in_words(time.monotonic() - begun)}.')
       if summary:
         print(summary(recipe))
-  except errors.UserError as error:
-    sys.exit(_error(str(error)))
-  except KeyboardInterrupt:
-    print('Stopped. The same command goes on.')
-    sys.exit(130)
-
-
-@contextlib.contextmanager
-def _interruptible():
-  """Makes SIGTERM end the run as Ctrl-C does."""
-  numbers = (signal.SIGINT, signal.SIGTERM)
-  handlers = [signal.signal(number, _interrupt) for number in numbers]
-  try:
-    yield
-  finally:
-    for number, handler in zip(numbers, handlers, strict=True):
-      signal.signal(number, handler)
 
 
 def _interrupt(*_):
@@ -141,7 +126,7 @@ class _Parser(argparse.ArgumentParser):
   """Reports a mistake in one line."""
 
   def error(self, message):
-    sys.exit(_error(f'{message.rstrip(".")}. See --help.'))
+    raise errors.UserError(f'{message.rstrip(".")}. See --help.')
 
 
 def _parser(doc: str, stages: Callable[..., None], run_dir: str) -> _Parser:
@@ -170,8 +155,3 @@ def _parser(doc: str, stages: Callable[..., None], run_dir: str) -> _Parser:
   )
   add('--dry_run', action='store_true', help='Print what would run, and why.')
   return parser
-
-
-def _error(message: str) -> int:
-  print(f'ERROR: {" ".join(message.split())}', file=sys.stderr)
-  return 2

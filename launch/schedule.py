@@ -6,6 +6,7 @@ even if that is killed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+import contextlib
 import dataclasses
 import importlib
 import multiprocessing
@@ -14,8 +15,10 @@ from multiprocessing import forkserver
 import os
 import pathlib
 import shlex
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 from typing import Any, NamedTuple
@@ -26,6 +29,10 @@ from . import stage_records
 import tqdm
 
 from realm_tf import errors
+from realm_tf import machine
+from realm_tf import output_files
+from realm_tf import process
+from realm_tf.run import run_lock
 
 # bin/ has this name in a checkout, the other one when installed.
 BIN = 'realm_tf.bin' if __package__.startswith('realm_tf.') else 'bin'
@@ -39,6 +46,7 @@ _END_BYTES = 1 << 16  # Of a log.
 _CONTEXT = multiprocessing.get_context('forkserver')
 _STAGE_BYTES = 3e9  # Of all memory, for each stage at the same time.
 _TICK_SECS = 1.0
+_TEMPORARY = '.tmp'  # In the folder of the logs.
 
 
 class _Worker:
@@ -47,7 +55,11 @@ class _Worker:
   def __init__(self, run: recipe_lib.Run, log: str, threads: int):
     self.log = log
     self.process = _CONTEXT.Process(target=_work, args=(run, log, threads))
-    self.process.start()
+    # A user's script, which may lack a main guard, must not run again.
+    is_in_script = getattr(run[0], '__module__', '') == '__main__'
+    hide = contextlib.nullcontext if is_in_script else process.without_script
+    with hide():
+      self.process.start()
 
   def signal(self, number: int) -> None:
     """Signals the process and its children."""
@@ -78,17 +90,15 @@ def run(recipe: recipe_lib.Recipe) -> None:
   """Runs all stages that are not done; UserError if one fails."""
   if stage_records.is_done(recipe):  # It finds mistakes before RUN_DIR is made.
     return
-  with stage_records.locked(recipe.run_dir):
+  with _alone_in(recipe.run_dir):
     plans = stage_records.plans(recipe)
     left = [name for name, plan in plans.items() if plan.reason]
     done, logs = len(plans) - len(left), os.path.join(recipe.run_dir, 'logs')
     print(f'Stages: {done} of {len(plans)} done. Logs: {logs}/', flush=True)
-    os.makedirs(logs, exist_ok=True)
     _start_server(
       any(isinstance(recipe.stages[name].action, str) for name in left)
     )
-    memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
-    most = max(1, int(memory / _STAGE_BYTES))
+    most = max(1, int(machine.memory_bytes() / _STAGE_BYTES))
     running: dict[str, _Running] = {}
     try:
       while left or running:
@@ -111,6 +121,21 @@ def run(recipe: recipe_lib.Recipe) -> None:
                 print(f'\n{show.title}\n{text}\n', flush=True)
     finally:
       _stop(w for each in running.values() for w in each.workers)
+
+
+@contextlib.contextmanager
+def _alone_in(run_dir: str) -> Iterator[None]:
+  """Holds RUN_DIR, with a folder for the stages' temporary files."""
+  output_files.check(run_dir)
+  os.makedirs(os.path.join(run_dir, '.stages'), exist_ok=True)
+  temporary = os.path.join(run_dir, 'logs', _TEMPORARY)
+  with run_lock.holding(run_dir, 'run'):
+    shutil.rmtree(temporary, ignore_errors=True)  # Of a killed run.
+    os.makedirs(temporary)
+    try:
+      yield
+    finally:
+      shutil.rmtree(temporary, ignore_errors=True)
 
 
 def next_stage(
@@ -179,7 +204,9 @@ def _begin(
   more: dict[str, Any] = {'resume': True} if goes_on and not is_index else {}
   if stage.config is not None:
     more['config'] = os.path.join(run_dir, '.stages', f'{name}.config.json')
-    stage_records.write_json(more['config'], dataclasses.asdict(stage.config))
+    if not goes_on:  # Fields that the stage does not read may have changed.
+      config = dataclasses.asdict(stage.config)
+      stage_records.write_json(more['config'], config)
   for ending, (action, flags) in zip(('.log', '.companion.log'), stage.runs):
     log = os.path.join(run_dir, 'logs', f'{name}{ending}')
     if not goes_on:
@@ -209,15 +236,13 @@ def _wait(running: Mapping[str, _Running]) -> Iterator[str]:
 
 def _start_server(imports_binaries: bool) -> None:
   """Starts the process from which workers are forked."""
-  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-  os.environ.setdefault('KERAS_HOME', os.devnull)  # As bin/__init__.py.
   # NumPy reads it when it is imported; a second thread would only spin.
   os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
-  if imports_binaries:
-    _CONTEXT.set_forkserver_preload([f'{__package__}.preloaded'])
-  handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ours to handle.
-  forkserver.ensure_running()
-  signal.signal(signal.SIGINT, handler)
+  preloaded = [f'{__package__}.preloaded'] if imports_binaries else []
+  _CONTEXT.set_forkserver_preload(preloaded)
+  machine.shorten_sockets()
+  with process.handling(signal.SIG_IGN, signal.SIGINT):  # Ours to handle.
+    forkserver.ensure_running()
 
 
 def _stop(workers: Iterable[_Worker]) -> None:
@@ -242,6 +267,8 @@ def _work(run: recipe_lib.Run, log: str, threads: int) -> None:
   sys.stdout = os.fdopen(1, 'w', buffering=1, closefd=False)
   sys.stderr = os.fdopen(2, 'w', buffering=1, closefd=False)
   os.environ.update(dict.fromkeys(_THREADS, str(threads)))
+  tempfile.tempdir = os.path.abspath(os.path.join(log, '..', _TEMPORARY))
+  os.environ['TMPDIR'] = tempfile.tempdir
   # Its own lock is a semaphore, which a killed process would leave.
   tqdm.tqdm.set_lock(threading.RLock())
   action, flags = run

@@ -8,10 +8,7 @@ An output is never overwritten: it waits in RUN_DIR/.old until the new one is
 there.
 """
 
-from collections.abc import Iterator
-import contextlib
 import dataclasses
-import fcntl
 import functools
 import glob
 import hashlib
@@ -68,23 +65,6 @@ class Plan(NamedTuple):
   key: str
   made_from: dict[str, Any]
   reason: str
-
-
-@contextlib.contextmanager
-def locked(run_dir: str) -> Iterator[None]:
-  """Holds a run directory; UserError if another runner holds it."""
-  os.makedirs(os.path.join(run_dir, '.stages'), exist_ok=True)
-  with open(os.path.join(run_dir, '.stages', 'lock'), 'w') as file:
-    try:
-      fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-      raise errors.UserError(
-        f'Only one run may work in {run_dir}. Found another. Wait for it, or '
-        'stop it.'
-      ) from error
-    except OSError:  # Some file systems have no locks.
-      print(f'{run_dir} cannot be locked: start no second run in it.')
-    yield
 
 
 def plans(recipe: recipe_lib.Recipe) -> dict[str, Plan]:

@@ -12,8 +12,14 @@ import os
 from typing import Any
 
 __version__ = '0.5.0'
-# official.nlp is of tf_keras. TensorFlow would load keras, too, for 2 seconds.
-os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
+for _name, _value in {
+  # official.nlp is of tf_keras. Else TensorFlow loads keras, too, in 2 s.
+  'TF_USE_LEGACY_KERAS': '1',
+  'TF_CPP_MIN_LOG_LEVEL': '3',
+  # Keras would write a file of settings into the home directory.
+  'KERAS_HOME': os.devnull,
+}.items():
+  os.environ.setdefault(_name, _value)  # A user's own setting wins.
 
 
 def load(directory: str, *args: Any, **kwargs: Any) -> Any:

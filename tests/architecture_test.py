@@ -75,7 +75,12 @@ _MAX_LINES = {
   'bin': 200,
   'launch': 400,
 }
-_RECIPES_MAY_IMPORT = ('realm_tf.config', 'realm_tf.errors')
+_RECIPES_MAY_IMPORT = (
+  *('realm_tf.config', 'realm_tf.errors', 'realm_tf.machine'),
+  *('realm_tf.output_files', 'realm_tf.process', 'realm_tf.run.run_lock'),
+)
+# For realm_tf.load and config.NAME; bin/ and launch/ begin processes.
+_FACADES = 'realm_tf', 'realm_tf/config', 'bin', 'launch'
 _MAX_FUNCTION_LINES = 50
 _MAX_ARGUMENTS = 8
 _SHARED = tuple(f'bin.{name}' for name in source_tree.SHARED_BY_BINARIES)
@@ -281,8 +286,7 @@ class ArchitectureTest(parameterized.TestCase):
       name
       for name in source_tree.python_files(*_SOURCES, 'tests')
       if name.endswith('__init__.py')
-      # For realm_tf.load and config.NAME; bin/ sets TensorFlow's variables.
-      and os.path.dirname(name) not in ('realm_tf', 'realm_tf/config', 'bin')
+      and os.path.dirname(name) not in _FACADES
       and (source_tree.ROOT / name).read_text()
     ]
     self._assert_none(

@@ -12,11 +12,13 @@ import itertools
 import multiprocessing
 from multiprocessing import connection
 import queue
+import signal
 import threading
 import traceback
 from typing import Any, NamedTuple, Optional, TypeVar
 
 from realm_tf import errors
+from realm_tf import machine
 
 _Item = TypeVar('_Item')
 _Result = TypeVar('_Result')
@@ -77,6 +79,7 @@ def _in_processes(
 ) -> Iterator[Any]:
   # Workers are forks of a server that has loaded the modules, and share its
   # memory. A running TensorFlow must not be forked; the server never runs it.
+  machine.shorten_sockets()
   context = multiprocessing.get_context('forkserver')
   context.set_forkserver_preload(sorted(_preloaded))
   workers = [_Worker(context, target, limit) for _ in range(num_workers)]
@@ -189,6 +192,7 @@ def _serve(
   arguments: tuple[Any, ...],
 ) -> None:
   """Works on the items from `pipe` until its other end closes."""
+  signal.signal(signal.SIGINT, signal.SIG_IGN)  # It ends with the other end.
   work = None
   pipe.send(None)
   while True:

@@ -5,12 +5,12 @@ or texts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-import os
 import re
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
 from realm_tf import json_text
+from realm_tf import machine
 from realm_tf.corpus import article_records
 from realm_tf.corpus import beir
 from realm_tf.corpus import counts as counts_lib
@@ -63,7 +63,7 @@ def read_articles(
   keys: article_records.Keys = _ANY_KEYS,
   first_number: int = 0,
   find_known: Callable[[str], str] = lambda article_id: '',
-  num_workers: int = os.cpu_count() or 1,
+  num_workers: int = machine.cores(),
 ) -> Iterator[Article]:
   """Returns the articles of all `inputs`, in order, in plain text.
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import interfaces
+from realm_tf import machine
 from realm_tf.index import searcher as searcher_lib
 
 _SOAR_LAMBDA = 1.5
@@ -96,7 +97,7 @@ class ScannSearcher(searcher_lib.ApproximateSearcher):
       found = self._handle.search(queries[0], **options)
       alone = searcher_lib.mark_missing(*(values[None] for values in found))
       return searcher_lib.fill(alone, k)
-    share = math.ceil(len(queries) / (os.cpu_count() or 1))
+    share = math.ceil(len(queries) / machine.cores())
     ids, scores = self._handle.search_batched_parallel(
       queries, batch_size=min(_QUERIES_PER_TASK, share), **options
     )
@@ -125,7 +126,7 @@ def prepare(
     **tree_options,
   )
   builder = builder.score_ah(2, anisotropic_quantization_threshold=0.2)
-  builder.set_n_training_threads(os.cpu_count())
+  builder.set_n_training_threads(machine.cores())
   return builder
 
 

@@ -1,13 +1,20 @@
 """Creates strategies of tf.distribute, and splits batches among replicas."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+import itertools
+import os
+import socket
+import time
 from typing import Any
 
+from absl import logging
 import numpy as np
 from official.common import distribute_utils
 import tensorflow as tf
 
 from realm_tf import errors
+
+_SECS_TO_MESSAGE = 10
 
 
 def create(name: str, tpu: str = '') -> tf.distribute.Strategy:
@@ -47,6 +54,49 @@ def join_cluster(worker_hosts: str, task_index: int) -> None:
       f'Found {task_index} of {len(hosts)}. Count from 0.'
     )
   distribute_utils.configure_cluster(worker_hosts, task_index)
+  resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+  workers = resolver.cluster_spec().as_dict().get('worker', [])
+  if len(workers) > 1:
+    await_workers(workers, resolver.task_id)
+
+
+def await_workers(
+  workers: Sequence[str],
+  task_index: int,
+  pause: Callable[[float], None] = time.sleep,
+) -> None:
+  """Returns when each of `workers`, 'host:port', listens.
+
+  TensorFlow would wait without a word, and would ignore every signal.
+  """
+  hosts, ports = zip(*(each.rsplit(':', 1) for each in workers))
+  # gRPC would use the proxy of the environment.
+  os.environ.setdefault('no_grpc_proxy', ','.join(hosts))
+  missing = [*workers[:task_index], *workers[task_index + 1 :]]
+  try:
+    listener = socket.create_server(('', int(ports[task_index])))
+  except OSError as error:
+    raise errors.UserError(
+      f'The port of {workers[task_index]} must be free. Found: {error}. Give '
+      'another in --worker_hosts.'
+    ) from error
+  with listener:
+    for second in itertools.count():
+      missing = [each for each in missing if not _listens(each)]
+      if not missing:
+        return
+      if not second % _SECS_TO_MESSAGE:
+        logging.info('Waits for the workers %s.', ', '.join(missing))
+      pause(1.0)
+
+
+def _listens(worker: str) -> bool:
+  host, port = worker.rsplit(':', 1)
+  try:
+    socket.create_connection((host.strip('[]'), int(port)), 1.0).close()
+    return True
+  except OSError:
+    return False
 
 
 def split_cpu(number: int) -> None:

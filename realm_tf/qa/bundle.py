@@ -4,7 +4,10 @@ from collections.abc import Iterable
 import dataclasses
 import functools
 import os
+import reprlib
 from typing import Any, Optional
+
+import numpy as np
 
 from realm_tf import errors
 from realm_tf.qa import answer as answer_lib
@@ -19,6 +22,9 @@ _NO_CHOICES = (
   *('model_dir', 'corpus_dir', 'index_dir', 'pretrained_dir'),
   *('best_effort', 'examples'),
 )
+
+
+_loaded_by: set[int] = set()  # Ids of processes.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,23 +51,25 @@ class Bundle:
     self, questions: Iterable[str], top_k: Optional[int] = None
   ) -> list[answer_lib.Answer]:
     """Answers questions; `top_k` limits the evidence of each."""
+    _check_process()
     loading.require_reader(self.answerer.reader, self.model_dir)
     # Else each letter of a single question would be one.
-    given = [questions] if isinstance(questions, str) else list(questions)
-    for each in given:
-      if not isinstance(each, str):
-        raise errors.UserError(
-          f'Questions must be texts. Found {each!r}. Give a list of texts.'
-        )
+    is_many = isinstance(questions, Iterable) and not isinstance(questions, str)
+    given = [_text(each) for each in (questions if is_many else [questions])]
+    if top_k is not None:
+      top_k = _number('top_k', top_k)
     return self.answerer.answer(given, top_k)
 
   def search(self, text: str, k: int = 5) -> list[answerer_lib.Found]:
     """Returns the `k` best blocks for a text, best first."""
-    return self.answerer.search(text, k)
+    _check_process()
+    return self.answerer.search(_text(text), _number('k', k))
 
   def complete(self, sentence: str) -> dict[str, Any]:
     """Fills the [MASK]s of a sentence, with and without retrieval."""
-    return self._completer.complete(sentence)
+    _check_process()
+    text = _text(sentence)
+    return self._completer.complete(text)
 
   @functools.cached_property
   def _completer(self) -> masked_sentences.Completer:
@@ -88,6 +96,7 @@ def load(
   Raises:
     UserError: A part is missing, or parts do not belong together.
   """
+  _check_process()
   given = {
     'corpus_dir': corpus_dir,
     'index_dir': index_dir,
@@ -104,7 +113,36 @@ def load(
     model_dir, corpus_dir, found.get('index_dir'), loading.Choices(**chosen)
   )
   pretrained_dir = found.get('pretrained_dir', model_dir)
+  _loaded_by.add(os.getpid())
   return Bundle(answerer, model_dir, corpus_dir, pretrained_dir)
+
+
+def _check_process() -> None:
+  """Raises UserError in a fork, which has lost TensorFlow's threads."""
+  if _loaded_by and os.getpid() not in _loaded_by:
+    raise errors.UserError(
+      'A model must be loaded and used in a process of its own. Found a fork '
+      "of one that has loaded a model. Start it by multiprocessing's 'spawn'."
+    )
+
+
+def _text(given: Any) -> str:
+  if isinstance(given, str):
+    return given
+  raise errors.UserError(
+    f'Questions must be texts. Found {reprlib.repr(given)}. Give a text, or a '
+    'list of texts.'
+  )
+
+
+def _number(name: str, given: Any) -> int:
+  """Returns a number of blocks."""
+  if isinstance(given, (int, np.integer)) and given >= 1:
+    return int(given)
+  raise errors.UserError(
+    f'`{name}` must be 1 or more. Found {given!r}. Give how many blocks you '
+    'need.'
+  )
 
 
 def _corpus_of(model_dir: str) -> str:

@@ -291,7 +291,7 @@ class Validator:
     config: config_lib.ExperimentConfig,
     retriever: Optional[interfaces.Retriever] = None,
   ):
-    self._questions = questions
+    self.questions = questions
     self._setting = table, tokenizer, config
     self._retriever = retriever
     self._index: Optional[storage.Index] = None
@@ -309,10 +309,10 @@ class Validator:
       search: Any = index.searcher if index else None  # Not used without one.
       answerer = over_model(model, search, *self._setting)
       self._index, self._answerer = index, answerer
-    queries = answerer.queries([each.question for each in self._questions])
+    queries = answerer.queries([each.question for each in self.questions])
     retriever = self._retriever or answerer.retriever
     found = retriever.retrieve(queries, answerer.num_read)
     answers = answerer.read(queries, found, 1)
     predictions = [answer.prediction for answer in answers]
-    exact = outcome_lib.quality(predictions, self._questions).exact
+    exact = outcome_lib.quality(predictions, self.questions).exact
     return 100 * float(exact.mean())

@@ -27,9 +27,15 @@ from realm_tf.qa import refusing
 from realm_tf.qa import summary
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
+from realm_tf.run import outputs
 from realm_tf.text import answers as answers_lib
 
 RISK_COVERAGE = 'risk_coverage.jsonl'
+_SPAN_RANKS = 'span_ranks.jsonl'
+_FILES = (
+  *(summary.METRICS, summary.PREDICTIONS, summary.RANKS),
+  *(RISK_COVERAGE, _SPAN_RANKS),
+)
 # Prefixes of the weights that a question uses.
 _READER = ('reader_', 'span_reader/')
 _QUERY_TOWER = ('shared_', 'query_')
@@ -263,6 +269,11 @@ def _num_bytes(directory: str) -> int:
   )
 
 
+def forget(output_dir: str) -> None:
+  """Removes an earlier evaluation: this one may write fewer files."""
+  outputs.remove(os.path.join(output_dir, name) for name in _FILES)
+
+
 def write_metrics(
   metrics: Mapping[str, Any], output_dir: str
 ) -> dict[str, Any]:
@@ -271,7 +282,7 @@ def write_metrics(
   metrics = dict(metrics)
   if ranks := metrics.pop('span_ranks', None):
     rows = [{'span_rank': rank or None} for rank in ranks]
-    _write_lines(os.path.join(output_dir, 'span_ranks.jsonl'), rows)
+    _write_lines(os.path.join(output_dir, _SPAN_RANKS), rows)
   path = os.path.join(output_dir, summary.METRICS)
   with tf.io.gfile.GFile(path, 'w') as file:
     file.write(json.dumps(metrics, indent=2) + '\n')

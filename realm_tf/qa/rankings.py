@@ -58,6 +58,7 @@ class Articles:
     self._measures |= _MEASURES
     judged = beir.read_qrels(qrels) if qrels else {}
     self._ids = query_ids(questions, judged)
+    self._named = {q.question_id for q in questions}
     self._qrels = {n: judged[n] for n in self._ids if n in judged}
     if judged:
       relevant = beir.relevant(judged, self._ids)
@@ -72,6 +73,7 @@ class Articles:
   def __call__(self, outcome: outcome_lib.Outcome) -> interfaces.Values:
     ranked = rank_articles(outcome, self._table.article_ids)
     ranked_by_id = dict(zip(self._ids, ranked, strict=True))
+    self._leave_out_own(ranked_by_id)
     if self._trec_run:
       tf.io.gfile.makedirs(os.path.dirname(self._trec_run) or '.')
       lines = [
@@ -88,6 +90,25 @@ class Articles:
     for name, each in self._measures.items():  # 0 without a ranking.
       rows = [found.get((each, query), 0.0) for query in self._qrels]
       yield name, np.array(rows)
+
+  def _leave_out_own(self, ranked: dict[str, Ranking]) -> None:
+    """Leaves a question that is an article out of its own ranking.
+
+    BEIR does so in ArguAna and Quora, unless the qrels judge the pair.
+    """
+    own = [
+      name
+      for name, judged in self._qrels.items()
+      if name in self._named - judged.keys() and name in dict(ranked[name])
+    ]
+    for name in own:
+      ranked[name] = [pair for pair in ranked[name] if pair[0] != name]
+    if own:
+      logging.warning(
+        '%d of %d questions are articles of the same id, such as %r: each is '
+        'left out of its own ranking, as BEIR does.',
+        *(len(own), len(ranked), own[0]),
+      )
 
 
 def query_ids(

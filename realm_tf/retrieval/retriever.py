@@ -170,25 +170,39 @@ def fuse(
 
   Every row must have a block.
   """
-  same = one.block_ids[:, :, None] == two.block_ids[:, None, :]  # [B, n, m]
-  same &= one.block_ids[:, :, None] >= 0
-  of_one = one.scores + weight * _of_other(same, two.scores)
-  of_two = weight * two.scores + _of_other(same.swapaxes(1, 2), one.scores)
-  of_two[same.any(axis=1)] = -np.inf  # `of_one` has it.
+  of_two, _ = _of_other(one.block_ids, two)
+  of_one, is_of_one = _of_other(two.block_ids, one)
+  of_two = one.scores + weight * of_two
+  of_one = weight * two.scores + of_one
+  of_one[is_of_one] = -np.inf  # `of_two` has it.
   ids = np.concatenate([one.block_ids, two.block_ids], axis=1)
-  scores = np.concatenate([of_one, of_two], axis=1)
+  scores = np.concatenate([of_two, of_one], axis=1)
   scores[ids < 0] = -np.inf
   best = np.argsort(-scores, axis=1, kind='stable')[:, :k]
   found = (np.take_along_axis(x, best, axis=1) for x in (ids, scores))
   return searcher.fill(searcher.mark_missing(*found), k)
 
 
-def _of_other(same: np.ndarray, scores: np.ndarray) -> np.ndarray:
-  """Returns the other retriever's score per block, or its lowest, [B, n]."""
+def _of_other(
+  ids: np.ndarray, other: interfaces.Neighbors
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the other retriever's scores of blocks, and where it has one.
+
+  Others get its lowest score. Arrays are [B, n].
+  """
   lowest = np.min(
-    scores, axis=1, where=np.isfinite(scores), initial=np.inf, keepdims=True
+    other.scores,
+    axis=1,
+    where=np.isfinite(other.scores),
+    initial=np.inf,
+    keepdims=True,
   )
   lowest = np.where(np.isfinite(lowest), lowest, 0.0)
-  place = same.argmax(axis=2)
-  found = np.take_along_axis(scores, place, axis=1)
-  return np.where(same.any(axis=2), found, lowest)
+  # One sorted list of all rows: to compare all pairs would take n^2.
+  rows = np.arange(len(ids))[:, None] << 32
+  ours, theirs = rows + ids, np.ravel(rows + other.block_ids)
+  order = np.argsort(theirs)
+  place = np.searchsorted(theirs, ours, sorter=order)
+  place = order[np.minimum(place, len(order) - 1)]
+  has = (theirs[place] == ours) & (ids >= 0)
+  return np.where(has, np.ravel(other.scores)[place], lowest), has

@@ -15,6 +15,7 @@ index_root = _named('index')
 checkpoint_dir = _named('checkpoints')  # The trainer's, for --resume.
 best_dir = _named('best')  # Model directory of the best version, if any.
 untrained_file = _named('untrained.safetensors')  # Needed, but not trained.
+data_file = _named('data.json')  # Digests of the data that a run began with.
 done_file = _named('DONE')  # Marks the end of training.
 
 # Metrics: of training; on development questions, a line per step; on held-out

@@ -1,4 +1,4 @@
-"""Checks a job's output files and directories, and publishes directories."""
+"""Checks that a job's output is new, and publishes files and directories."""
 
 from collections.abc import Iterable, Iterator
 import contextlib
@@ -14,20 +14,6 @@ from realm_tf import errors
 from realm_tf.run import manifests
 
 
-def check_directory(path: str) -> None:
-  """Raises UserError if a local directory cannot be made or written."""
-  _check_writable(path, path)
-
-
-def check_file(path: str) -> None:
-  """Raises UserError if a local file cannot be written."""
-  if os.path.isdir(path):
-    raise errors.UserError(
-      f'{path} must be a file to write. Found a directory. Name a file.'
-    )
-  _check_writable(path, os.path.dirname(path) or '.')
-
-
 def check_new(output_dir: str, overwrite: bool = False) -> None:
   """Raises UserError if `output_dir` is complete and cannot be overwritten.
 
@@ -39,6 +25,15 @@ def check_new(output_dir: str, overwrite: bool = False) -> None:
       'Give another directory, or --overwrite.'
     )
   _published(output_dir)
+
+
+def check_empty(output_dir: str) -> None:
+  """Raises UserError if a directory has files."""
+  if tf.io.gfile.exists(output_dir) and tf.io.gfile.listdir(output_dir):
+    raise errors.UserError(
+      f'--output_dir must be new or empty. Found files in {output_dir}. Give '
+      'another, such as the next version.'
+    )
 
 
 def write_text(path: str, text: str) -> None:
@@ -78,7 +73,7 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield staging, metadata
     files = manifests.describe_all(staging)
     manifests.check_names(output_dir, files)
-    _remove(_published(output_dir))
+    remove(_published(output_dir))
     for name in files:
       path = os.path.join(output_dir, name)
       published.append(path)
@@ -87,7 +82,7 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
       move(os.path.join(staging, name), path)
     metadata.update(manifests.write(output_dir, files, metadata))
   except (OSError, tf.errors.OpError) as error:  # Usually a full disk.
-    _remove(published)
+    remove(published)
     raise errors.UserError(
       f'{output_dir} must be writable and have room. Found: {error}. Nothing '
       'is left of it. Free some space, or write elsewhere.'
@@ -114,23 +109,8 @@ def _published(output_dir: str) -> list[str]:
   return [os.path.join(output_dir, name) for name in (manifests.NAME, *names)]
 
 
-def _remove(paths: Iterable[str]) -> None:
+def remove(paths: Iterable[str]) -> None:
   """Removes the files that exist."""
   for path in paths:
     with contextlib.suppress(tf.errors.NotFoundError):
       tf.io.gfile.remove(path)
-
-
-def _check_writable(path: str, folder: str) -> None:
-  if '://' in path:
-    return
-  while not os.path.lexists(folder):
-    folder = os.path.dirname(folder.rstrip('/')) or '.'
-  try:
-    with tempfile.TemporaryFile(dir=folder):
-      pass
-  except OSError as error:
-    raise errors.UserError(
-      f'{path} must be writable. Found {folder}: {error.strerror}. Choose '
-      'another place.'
-    ) from error

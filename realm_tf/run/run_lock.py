@@ -1,36 +1,49 @@
-"""One training at a time writes a run directory."""
+"""One job at a time writes a run directory."""
 
+from collections.abc import Iterator
+import contextlib
 import fcntl
 import os
-from typing import IO
 
 from absl import logging
 
 from realm_tf import errors
+from realm_tf import output_files
 
-_held: dict[str, IO[str]] = {}  # By path; open until the process ends.
+_held: dict[str, contextlib.ExitStack] = {}  # By path.
+
+
+@contextlib.contextmanager
+def holding(directory: str, job: str) -> Iterator[None]:
+  """Holds an existing local directory in the body, or until the process ends.
+
+  A file system without locks is named in a warning.
+
+  Raises:
+    UserError: Another job holds it, or it cannot be written.
+  """
+  path = os.path.join(directory, '.lock')
+  output_files.check(path, is_file=True)
+  with open(path, 'w') as file:
+    try:
+      fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+      raise errors.UserError(
+        f'Only one {job} may write {directory}. Found another that still '
+        'runs. Wait for it, or stop it.'
+      ) from error
+    except OSError as error:
+      logging.warning(
+        '%s cannot be locked (%s): start no second %s in it.',
+        *(directory, error.strerror, job),
+      )
+    yield
 
 
 def hold(directory: str) -> None:
-  """Holds an existing directory until the process ends, however it ends.
-
-  Remote directories, and file systems without locks, are not held.
-
-  Raises:
-    UserError: Another process holds it.
-  """
-  path = os.path.realpath(os.path.join(directory, '.lock'))
-  if '://' in directory or path in _held:
-    return
-  file = open(path, 'w')  # noqa: SIM115, until the process ends.
-  try:
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-  except BlockingIOError as error:
-    file.close()
-    raise errors.UserError(
-      f'Only one training may write {directory}. Found another that still '
-      'runs. Wait for it, or stop it.'
-    ) from error
-  except OSError as error:
-    logging.warning('%s cannot be locked: %s.', directory, error)
-  _held[path] = file
+  """Holds a training's directory until the process ends; remote ones not."""
+  path = os.path.realpath(directory)
+  if '://' not in directory and path not in _held:
+    stack = contextlib.ExitStack()
+    stack.enter_context(holding(directory, 'training'))
+    _held[path] = stack

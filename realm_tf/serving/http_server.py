@@ -251,6 +251,11 @@ def listen(host: str, port: int) -> socket.socket:
     ) from error
 
 
+def url(host: str, port: int) -> str:
+  """Returns the address for a browser; IPv6 needs brackets."""
+  return f'http://[{host}]:{port}/' if ':' in host else f'http://{host}:{port}/'
+
+
 class Server(embed.Server):
   """Serves an application on a listening socket, which it closes.
 

@@ -168,7 +168,8 @@ def run(
   config = inputs.config
   job.share(config.closed_book.batch_size)  # Checked before the run begins.
   pairs = _pairs(inputs, examples, tokenizer)
-  model = job.create_model(inputs, [realm_model.SEQ2SEQ])
+  data = {'examples': getattr(examples, 'manifest', examples)}
+  model = job.create_model(inputs, [realm_model.SEQ2SEQ], data)
   if is_t5 and job.is_chief:
     copy = layout.sentencepiece_file(job.run_dir)
     tf.io.gfile.copy(pieces, copy, overwrite=True)

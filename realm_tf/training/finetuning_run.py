@@ -60,7 +60,9 @@ def run(
   )
   labels = answer_labels.of_questions(questions, inputs, own)
   keep = (path_scorer.PREFIX,) if retriever else ()  # For a path retriever.
-  model = job.create_model(inputs, _PARTS, keep=keep)
+  judged = getattr(exact_match, 'questions', None)
+  data = {'questions': (questions, judged), '--retriever': type(retriever)}
+  model = job.create_model(inputs, _PARTS, data, keep=keep)
   indexes = FinetuningIndex(inputs, model, job, is_searched=not retriever)
   run_loop = loop.Loop(
     job,

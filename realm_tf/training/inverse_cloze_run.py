@@ -68,7 +68,10 @@ def run(
   whole_blocks.check(inputs.table, config.lengths)
   batches_of = _batches_of(inputs, questions, words)
   model = job.create_model(
-    inputs, [realm_model.EMBEDDER], keep=realm_model.READER_PREFIXES
+    inputs,
+    [realm_model.EMBEDDER],
+    {'questions': questions},
+    keep=realm_model.READER_PREFIXES,
   )
   run_loop = loop.Loop(
     job,

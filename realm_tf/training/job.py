@@ -5,8 +5,9 @@ examples, creates its model with the job, and runs a `loop.Loop` of its trainer
 on its batches. So a user's mistake in the examples leaves no run directory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
+import hashlib
 import os
 from typing import Any, NamedTuple, Optional
 
@@ -17,6 +18,7 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.config import config_files
 from realm_tf.data import block_table
 from realm_tf.data import sampling
@@ -28,6 +30,13 @@ from realm_tf.run import layout
 from realm_tf.run import run_lock
 from realm_tf.text import wordpiece
 from realm_tf.training import params_export
+
+# Fields that parts of one run may have different; others make another run.
+_MAY_CHANGE = (
+  *('num_steps', 'patience', 'log_every_steps', 'checkpoint_every_steps'),
+  *('train_dtype', 'embed_dtype', 'jit_compile', 'eval_batch_size'),
+)
+_NO_DATA: Mapping[str, Any] = {}
 
 
 class Inputs(NamedTuple):
@@ -119,11 +128,19 @@ class Job(NamedTuple):
       has_fixed_shapes=isinstance(self.strategy, tf.distribute.TPUStrategy),
     )
 
-  def begin(self, config: config_lib.ExperimentConfig, vocab_file: str) -> None:
+  def begin(
+    self,
+    config: config_lib.ExperimentConfig,
+    vocab_file: str,
+    data: Mapping[str, Any] = _NO_DATA,
+  ) -> None:
     """Makes the run directory, in the chief.
 
+    Args:
+      data: What the job learns from, by name; their `repr` tells them apart.
+
     Raises:
-      UserError: The directory holds a run, and the job does not resume; or
+      UserError: The directory holds a run, and the job does not resume it; or
         another training writes it.
     """
     if not self.is_chief:
@@ -136,32 +153,70 @@ class Job(NamedTuple):
         )
     tf.io.gfile.makedirs(self.run_dir)
     run_lock.hold(self.run_dir)
-    if not self.resume:
+    digests = {
+      name: hashlib.sha256(repr(value).encode(errors='replace')).hexdigest()
+      for name, value in data.items()
+    }
+    if self.resume:
+      self._check_same_run(config, digests)
+    else:
       params_export.forget_untrained(self.run_dir)
-    elif tf.io.gfile.exists(
-      os.path.join(self.run_dir, config_files.CONFIG_FILE)
-    ):
-      old = config_files.read(self.run_dir)
-      for change in config_files.differences(old, config):
-        logging.warning('The config changed since this run began: %s.', change)
     if tf.io.gfile.exists(layout.done_file(self.run_dir)):
       tf.io.gfile.remove(layout.done_file(self.run_dir))
     model_files.create(self.run_dir, config, vocab_file)
+    json_text.write(layout.data_file(self.run_dir), digests)
+
+  def _check_same_run(
+    self, config: config_lib.ExperimentConfig, digests: Mapping[str, str]
+  ) -> None:
+    """Raises UserError unless the run began with this data and config.
+
+    Fields that say how long and where it trains may change: they are logged.
+    """
+    if not tf.io.gfile.exists(
+      os.path.join(self.run_dir, config_files.CONFIG_FILE)
+    ):
+      return
+    began = json_text.read(layout.data_file(self.run_dir)) or {}
+    changed = [
+      f'other {name}'
+      for name in digests
+      if digests[name] != began.get(name, digests[name])
+    ]
+    old = config_files.read(self.run_dir)
+    for change in config_files.differences(old, config):
+      if change.partition(' ')[0].rpartition('.')[2] in _MAY_CHANGE:
+        logging.warning('The config changed since this run began: %s.', change)
+      else:
+        changed.append(change)
+    if changed:
+      raise errors.UserError(
+        'A resumed run must have the data and settings that it began with, '
+        f'in {self.run_dir}. Found {"; ".join(changed)}. Give the old ones, or '
+        'another directory. May change: '
+        f'{", ".join(_MAY_CHANGE)}.'
+      )
 
   def create_model(
-    self, inputs: Inputs, parts: Sequence[str], *, keep: tuple[str, ...] = ()
+    self,
+    inputs: Inputs,
+    parts: Sequence[str],
+    data: Mapping[str, Any],
+    *,
+    keep: tuple[str, ...] = (),
   ) -> realm_model.RealmModel:
     """Calls `begin`, then makes the model with the weights of `init_from`.
 
     Args:
+      data: As in `begin`; the corpus is added.
       keep: Prefixes of weights of `init_from` that the model lacks, and that
         the job publishes unchanged.
 
     Raises:
-      UserError: The directory holds a run and the job does not resume, or
-        `init_from` does not fit.
+      UserError: The directory holds another run, or `init_from` does not fit.
     """
-    self.begin(inputs.config, inputs.vocab_file)
+    corpus = inputs.table.manifest['corpus_fingerprint']
+    self.begin(inputs.config, inputs.vocab_file, {'corpus': corpus, **data})
     with self.strategy.scope():
       model = realm_model.RealmModel(
         inputs.config.model,

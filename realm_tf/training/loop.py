@@ -22,6 +22,7 @@ import tqdm
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import process
 from realm_tf.data import sampling
 from realm_tf.model import weights
 from realm_tf.run import layout
@@ -262,24 +263,15 @@ def prefetch_between_steps(
       pool.shutdown(wait=False, cancel_futures=True)
 
 
-@contextlib.contextmanager
-def _asked_to_stop(trainer: step_trainer.StepTrainer) -> Iterator[None]:
-  """Makes SIGTERM and Ctrl-C request the end of training after a step."""
+def _asked_to_stop(
+  trainer: step_trainer.StepTrainer,
+) -> contextlib.AbstractContextManager[None]:
+  """Lets SIGTERM and Ctrl-C request the end of training after a step."""
 
   def ask(signum: int, frame: object) -> None:
     del frame
     # A second signal ends the process at once.
-    signal.signal(signum, before[signum])
+    signal.signal(signum, signal.SIG_DFL)
     trainer.request_stop()
 
-  before: dict[int, Any] = {}
-  try:
-    for signum in (signal.SIGTERM, signal.SIGINT):
-      before[signum] = signal.signal(signum, ask)
-  except ValueError:  # Only the main thread gets signals.
-    pass
-  try:
-    yield
-  finally:
-    for signum, handler in before.items():
-      signal.signal(signum, handler)
+  return process.handling(ask, signal.SIGTERM, signal.SIGINT)

@@ -170,7 +170,8 @@ def run(
   job.share(config.path.batch_size)  # Checked before the run begins.
   labels = answer_labels.of_questions(questions, inputs, config.finetuning)
   parts = [realm_model.EMBEDDER, realm_model.PATH]
-  model = job.create_model(inputs, parts, keep=realm_model.READER_PREFIXES)
+  data, keep = {'questions': questions}, realm_model.READER_PREFIXES
+  model = job.create_model(inputs, parts, data, keep=keep)
   index = cast(
     storage.Index, finetuning_run.FinetuningIndex(inputs, model, job).at(0)
   )

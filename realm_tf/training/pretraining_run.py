@@ -56,9 +56,10 @@ def run(
   reading = whole_blocks.of_pretraining(config)
   whole_blocks.check(inputs.table, config.lengths, reading)
   measured = held_out_versions.choose(queries, inputs, job, keep_best)
-  model = job.create_model(
-    inputs, [realm_model.MASKED_LM, realm_model.EMBEDDER]
-  )
+  parts = [realm_model.MASKED_LM, realm_model.EMBEDDER]
+  chosen = type(retriever), type(words), keep_best
+  data = {'queries': queries.manifest, '--keep_best or candidates': chosen}
+  model = job.create_model(inputs, parts, data)
   run_loop = loop.Loop(
     job,
     config.pretraining,

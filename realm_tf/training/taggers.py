@@ -278,7 +278,7 @@ def run(
   job.share(config.tagger.batch_size)  # Checked before the run begins.
   tf_keras.utils.set_random_seed(config.seed)
   names = label_names(sentences)
-  job.begin(config, vocab_file)
+  job.begin(config, vocab_file, {'sentences': sentences})
   if job.is_chief:
     with tf.io.gfile.GFile(layout.labels_file(job.run_dir), 'w') as file:
       file.write('\n'.join(names) + '\n')

@@ -1,6 +1,7 @@
 """Tests for bin.launcher and the console commands that setup.py installs."""
 
 import ctypes
+import os
 import runpy
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import unittest
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import setuptools
 
 from tests import source_tree
@@ -33,17 +35,43 @@ for more in ['--set=no_such=1'], []:
 _FREEZES = """import gc
 from bin import launcher
 launcher.run(lambda _: print(gc.get_freeze_count() > 10_000))"""
-# Prints into a pipe without a reader, as `| head` leaves one.
-_UNREAD = """import os
+# Programs that run into a closed stream, a narrow locale or Ctrl-C.
+_RUN = """import os, sys, signal
+from realm_tf import process
+sys.argv[0] = '-m'
+process.leave_if_interrupted()
+def interrupt():
+  os.kill(os.getpid(), signal.SIGINT)
+  signal.pause()
+def close_pipe():
+  reader, writer = os.pipe()
+  os.dup2(writer, 1)
+  os.close(reader)
+BEFORE
 from bin import launcher
-reader, writer = os.pipe()
-os.dup2(writer, 1)
-os.close(reader)
-launcher.run(lambda _: print('an answer', flush=True))"""
-_INTERRUPTED = """from bin import launcher
+from absl import logging
 def main(_):
-  raise KeyboardInterrupt
+  MAIN
+sys.argv[0] = 'x'
 launcher.run(main)"""
+_UTF8_ONLY = {'LC_ALL': 'C', 'PYTHONCOERCECLOCALE': '0', 'PYTHONUTF8': '0'}
+# Name -> before loading, in main, environment; code, stdout, stderr.
+_BEGINNINGS = {
+  'interrupted_while_loading': ('interrupt()', '', {}, 130, '', 'Interrupted.'),
+  'interrupted': ('', 'interrupt()', {}, 130, '', 'Interrupted.'),
+  'unread_print': ('close_pipe()', 'print("a" * 9999)', {}, 141, '', ''),
+  'unread_log': ('close_pipe()', 'logging.info("a")', {}, 141, '', ''),
+  'closed': ('os.close(1)', 'print("a"); logging.info("a")', {}, 0, '', ''),
+  'ascii': ('', 'print(chr(233))', {'PYTHONIOENCODING': 'ascii'}, 0, 'é', ''),
+  'locale': (
+    '',
+    'print(open(chr(233), "w").write(chr(233)))',
+    _UTF8_ONLY,
+    0,
+    '1',
+    '',
+  ),
+}
 _AT_HOME = """import os, sys
 from absl import flags
 from bin import launcher
@@ -79,14 +107,21 @@ def _setup_arguments():
   return setup.call_args.kwargs
 
 
-class ConsoleTest(absltest.TestCase):
-  def test_a_reader_that_has_enough_is_no_traceback(self):
-    done = _python(_UNREAD)
-    self.assertEqual((done.returncode, done.stderr), (1, ''))
-
-  def test_an_interrupted_binary_says_so_in_a_line(self):
-    done = _python(_INTERRUPTED)
-    self.assertEqual((done.returncode, done.stderr), (130, 'Interrupted.\n'))
+class ConsoleTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    (name, *case) for name, case in _BEGINNINGS.items()
+  )
+  def test_begins_and_ends_with_a_line(self, before, main, more, *expected):
+    folder = self.create_tempdir().full_path
+    program = _RUN.replace('BEFORE', before).replace('MAIN', main or 'pass')
+    done = subprocess.run(
+      [sys.executable, '-c', f'import os; os.chdir({folder!r})\n{program}'],
+      env={**os.environ, **more, 'PYTHONPATH': str(source_tree.ROOT)},
+      capture_output=True,
+      check=False,
+    )
+    streams = (text.decode().strip() for text in (done.stdout, done.stderr))
+    self.assertEqual((done.returncode, *streams), tuple(expected))
 
   def test_a_flag_may_begin_with_the_home_directory(self):
     self.assertEqual(_python(_AT_HOME).stdout, 'True\n')

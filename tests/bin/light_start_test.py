@@ -37,7 +37,7 @@ def _cases():
   """Yields (binary, flags, its exit code, text of stderr)."""
   for binary, (good, inputs) in good_flags.ALL.items():
     flags = _flags(good)
-    yield binary, ['--help'], 1, ''
+    yield binary, ['--help'], 0, ''
     yield binary, [*flags, '--no_such_flag'], 2, 'no_such_flag'
     yield binary, [*flags, '--set=model.no_such=1'], 2, 'model.no_such'
     for name in inputs.split():

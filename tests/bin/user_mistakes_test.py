@@ -15,7 +15,10 @@ from absl.testing import absltest
 from tests import forked_binaries
 from tests import tiny
 from tests.bin import good_calls
+from tests.bin import good_flags
 from tests.bin import mistake_files
+
+_READ = ('report', 'run_dir'), ('results_table', 'run_dir')
 
 
 def _cases(files):
@@ -23,6 +26,12 @@ def _cases(files):
   missing, broken, other = files.missing, files.broken, files.other_corpus
   for prefix in ('beir:', 'hf_disk:'):
     yield 'make_blocks', {'input': prefix + missing}, missing
+  for name, (flags, _) in good_flags.ALL.items():
+    for flag in {'output_dir', 'run_dir', 'output'}.intersection(flags.split()):
+      if (name, flag) not in _READ:  # Not a directory, as of another user.
+        path = os.path.join(broken, 'x')
+        yield name, {flag: path}, f'{path} must be writable'
+  yield 'export', {'output_dir': files.corpus}, 'new or empty'
   yield 'make_blocks', {'links': 'both'}, 'links'
   yield 'make_blocks', {'links': 'titles', 'append': files.corpus}, '--links'
   yield 'make_blocks', {}, f'{broken}:2'

@@ -4,6 +4,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import tempfile
 
 from launch import runner
 from realm_tf import errors
@@ -14,6 +15,10 @@ def copy(input: str, output: str, times: int = 1):
     pathlib.Path(output).write_text('half')
     raise errors.UserError('--times must be at least 0.')
   pathlib.Path(output).write_text(pathlib.Path(input).read_text() * times)
+
+
+def leave_file(output: str):
+  pathlib.Path(output).write_text(tempfile.mkstemp()[1])
 
 
 def fault(output: str):

@@ -12,10 +12,10 @@ from absl.testing import parameterized
 
 from launch import recipe as recipe_lib
 from launch import runner
-from launch import stage_records
 import realm_tf
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.run import run_lock
 from tests.launch import jobs
 
 
@@ -148,8 +148,9 @@ class RunnerTest(parameterized.TestCase):
     )
 
   def test_only_one_run_works_in_a_directory(self):
+    self.run_dir.mkdir()
     with (
-      stage_records.locked(str(self.run_dir)),
+      run_lock.holding(str(self.run_dir), 'run'),
       self.assertRaisesRegex(errors.UserError, 'Found another'),
     ):
       self._copies()

@@ -2,6 +2,7 @@
 
 import json
 import os
+from unittest import mock
 
 from absl.testing import absltest
 
@@ -29,10 +30,23 @@ class BundleTest(absltest.TestCase):
     # One text is one question, and an iterator gives several.
     self.assertEqual([answer], realm.answer('a b ?'))
     self.assertEqual([answer], realm.answer(iter(['a b ?'])))
-    with self.assertRaisesRegex(errors.UserError, 'must be texts. Found None'):
-      realm.answer([None])
+    for wrong in (
+      lambda: realm.answer([None]),
+      lambda: realm.answer(None),
+      lambda: realm.search(None),
+      lambda: realm.complete(None),
+    ):
+      with self.assertRaisesRegex(errors.UserError, 'be texts. Found None'):
+        wrong()
     with self.assertRaisesRegex(errors.UserError, '1 or more. Found -1'):
       realm.search('a', k=-1)
+    with self.assertRaisesRegex(errors.UserError, "1 or more. Found '2'"):
+      realm.answer(['a'], top_k='2')
+    with mock.patch.object(os, 'getpid', lambda: 0):  # As in a fork.
+      with self.assertRaisesRegex(errors.UserError, "by .*'spawn'"):
+        realm.ask('a')
+      with self.assertRaisesRegex(errors.UserError, "by .*'spawn'"):
+        realm_tf.load(realm.model_dir)
     number = realm.answerer.table.num_blocks
     self.assertLen(realm.search('a', k=10**6), number)
 

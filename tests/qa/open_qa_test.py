@@ -117,6 +117,16 @@ class OpenQaTest(absltest.TestCase):
     open_qa.write_metrics(metrics, self.output_dir)
     self.assertEqual(json.loads(pathlib.Path(path).read_text()), metrics)
 
+  def test_forgets_an_earlier_evaluation_but_no_other_file(self):
+    self._qa().run(_QUESTIONS, [1], self.output_dir)
+    metrics = {'span_ranks': [1], 'num_sentences': 1}
+    open_qa.write_metrics(metrics, self.output_dir)
+    path = pathlib.Path(self.output_dir)
+    (path / 'config.json').write_text('{}')
+    self.assertLen(list(path.iterdir()), 5)
+    open_qa.forget(self.output_dir)
+    self.assertEqual([each.name for each in path.iterdir()], ['config.json'])
+
   def test_impossible_questions_count_for_refusing_only(self):
     impossible = questions_lib.Question('when', (), is_impossible=True)
     metrics = self._qa().run([*_QUESTIONS, impossible], [1], self.output_dir)

@@ -1,5 +1,6 @@
 """Tests for realm_tf.qa.rankings."""
 
+import dataclasses
 import itertools
 import math
 import os
@@ -96,6 +97,19 @@ class RankingsTest(absltest.TestCase):
     )  # fmt: skip
     found = self._values({'q1': {'x': 1}, 'q2': {'y': 1}}, outcome=nothing)
     self.assertEqual(found['MRR@10'], [0, 0])
+
+  def test_a_question_that_is_an_article_is_left_out_of_its_own_ranking(self):
+    asked = [
+      questions_lib.Question(name, (), question_id=name) for name in ('z', 'y')
+    ]
+    outcome = dataclasses.replace(_OUTCOME, questions=asked)
+    with self.assertLogs(level='WARNING') as logs:
+      found = self._values({'z': {'x': 1}, 'y': {'y': 1}}, outcome=outcome)
+    self.assertEqual(found['R@1'], [1, 1])  # The qrels judge y by y.
+    self.assertIn(
+      "1 of 2 questions are articles of the same id, such as 'z'",
+      logs.output[0],
+    )
 
   def test_ids_must_differ_and_have_judgements(self):
     unnamed = [questions_lib.Question('q', ('a',))] * 2

@@ -65,6 +65,28 @@ class HybridTest(absltest.TestCase):
     best = np.argsort(-sums)[:9]
     self._assert_found(found, [best.tolist()], [sums[best].tolist()])
 
+  def test_equals_a_sum_over_all_pairs(self):
+    rng = np.random.RandomState(1)
+    found = [
+      _found(
+        [rng.permutation(60)[:40] for _ in range(3)],
+        -np.sort(-rng.standard_normal([3, 40])),
+      )
+      for _ in 'ab'
+    ]
+    actual = retriever.fuse(*found, 0.5, 60)
+    for row in range(3):
+      one, two = (dict(zip(x.block_ids[row], x.scores[row])) for x in found)
+      sums = {
+        block: one.get(block, min(one.values()))
+        + 0.5 * two.get(block, min(two.values()))
+        for block in {*one, *two}
+      }
+      best = sorted(sums, key=lambda block: -sums[block])
+      self.assertEqual(
+        actual.block_ids[row].tolist(), best + [-1] * (60 - len(best))
+      )
+
   def test_alternates(self):
     one = fakes.FakeRetriever([4, 7, 9], [3.0, 2.0, 1.0])
     two = fakes.FakeRetriever([7], [8.0])

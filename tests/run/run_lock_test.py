@@ -43,7 +43,7 @@ class RunLockTest(absltest.TestCase):
       self.assertLogs(level='WARNING') as logs,
     ):
       run_lock.hold(directory)
-    self.assertIn('cannot be locked', logs.output[0])
+    self.assertIn('No locks available', logs.output[0])
 
 
 if __name__ == '__main__':

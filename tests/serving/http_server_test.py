@@ -1,6 +1,7 @@
 """Tests for realm_tf.serving.http_server and realm_tf.serving.handlers."""
 
 import threading
+from urllib import parse
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -134,6 +135,11 @@ class ServerTest(running_server.FakeServerTestCase):
       port = listener.getsockname()[1]
       with self.assertRaisesRegex(errors.UserError, 'must be a free address'):
         http_server.listen(host, port)
+
+  def test_a_browser_opens_the_printed_address(self):
+    for host in ('127.0.0.1', '::1'):
+      found = parse.urlsplit(http_server.url(host, 80))
+      self.assertEqual((found.hostname, found.port), (host, 80))
 
   def test_a_running_server_keeps_its_port(self):
     client = self._run()

@@ -112,9 +112,10 @@ class JobTest(tf.test.TestCase):
     ):
       self._load(model, None, one_layer)
 
-  def _begin(self, config=None, resume=False):
+  def _begin(self, config=None, resume=False, data=()):
     job = job_lib.Job(self.run_dir, resume=resume)
-    job.begin(config or self.inputs.config, self.inputs.vocab_file)
+    config = config or self.inputs.config
+    job.begin(config, self.inputs.vocab_file, dict(data))
 
   def test_inputs_fit_the_config_to_the_vocabulary(self):
     model = self.inputs.config.model
@@ -139,11 +140,21 @@ class JobTest(tf.test.TestCase):
     # With the marker, the refresher would end during the resumed run.
     self.assertFalse(os.path.exists(done))
 
-  def test_a_resumed_run_says_what_changed_in_the_config(self):
-    self._begin()
+  def test_a_resumed_run_must_be_the_same_but_for_its_length(self):
+    self._begin(data={'questions': ['a'], 'corpus': 'b'})
+    old = self.inputs.config
+    with self.assertRaisesRegex(
+      errors.UserError,
+      'Found other questions; seed is 7, was 0[.] .*May change: num_steps',
+    ):
+      other = tiny.changed(old, seed=7)
+      self._begin(other, resume=True, data={'questions': ['c'], 'corpus': 'b'})
+    self.assertEqual(config_files.read(self.run_dir), old)
+    longer = tiny.changed(old, finetuning={'optimizer': {'num_steps': 99}})
     with self.assertLogs(level='WARNING') as logs:
-      self._begin(tiny.changed(self.inputs.config, seed=7), resume=True)
-    self.assertIn('seed is 7, was 0', logs.output[0])
+      self._begin(longer, resume=True, data={'questions': ['a']})
+    self.assertIn('num_steps is 99', logs.output[0])
+    self.assertEqual(config_files.read(self.run_dir), longer)
 
 
 if __name__ == '__main__':

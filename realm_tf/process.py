@@ -1,0 +1,115 @@
+"""How a process of ours begins and ends: streams, signals, one line, a code."""
+
+from collections.abc import Callable, Iterator
+import contextlib
+import io
+import os
+import signal
+import sys
+import threading
+import types
+from typing import Any
+
+from realm_tf import errors
+
+# As shells have them: 128 and the signal's number.
+_INTERRUPTED = 128 + signal.SIGINT
+_UNREAD = 128 + signal.SIGPIPE
+
+
+def leave_if_interrupted() -> None:
+  """Makes Ctrl-C end a command that still loads, with a line.
+
+  Some modules make another error of a KeyboardInterrupt. A user's own Python,
+  and a process that ignores Ctrl-C, are not changed.
+  """
+  name = os.path.basename(sys.argv[0])
+  is_command = name == '-m' or name.startswith('realm-')
+  if is_command and callable(signal.getsignal(signal.SIGINT)):
+    signal.signal(signal.SIGINT, _leave)
+
+
+def _leave(*_: object) -> None:
+  os.write(2, b'Interrupted.\n')
+  os._exit(_INTERRUPTED)
+
+
+def begin() -> None:
+  """Opens closed streams, and reads and writes UTF-8 in every locale."""
+  for number, mode in enumerate('rww'):
+    try:
+      os.fstat(number)
+    except OSError:  # Else the next file would take its number.
+      stream = open(os.open(os.devnull, os.O_RDWR), mode, closefd=False)  # noqa: SIM115
+      setattr(sys, ('stdin', 'stdout', 'stderr')[number], stream)
+  if sys.getfilesystemencoding() != 'utf-8':
+    os.environ['PYTHONUTF8'] = '1'
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+  for stream in (sys.stdout, sys.stderr):
+    if isinstance(stream, io.TextIOWrapper):  # PYTHONIOENCODING may be ascii.
+      stream.reconfigure(encoding='utf-8', errors='backslashreplace')
+
+
+@contextlib.contextmanager
+def ending(
+  interrupted: str, shown: Callable[[str], str] = str
+) -> Iterator[None]:
+  """Ends the process with a line and a code for a user's mistake or stop.
+
+  Args:
+    interrupted: Line for Ctrl-C.
+    shown: Changes the text of an error.
+  """
+  try:
+    yield
+    sys.stdout.flush()
+  except BrokenPipeError:  # As with `| head`; Python's last flush would fail.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(_UNREAD)
+  except KeyboardInterrupt:
+    sys.stderr.write(f'{interrupted}\n')
+    sys.exit(_INTERRUPTED)
+  except errors.Stopped as stopped:
+    sys.stdout.write(f'{stopped}\n')
+  except errors.UserError as error:
+    sys.stderr.write(f'ERROR: {shown(str(error))}\n')
+    sys.exit(2)
+
+
+def raise_again(record: object) -> None:
+  """Ends a process whose log has no reader, unless a server's thread logs."""
+  del record
+  if threading.current_thread() is threading.main_thread():
+    raise  # noqa: PLE0704, the error of the log's handler.
+
+
+@contextlib.contextmanager
+def handling(handler: Any, *numbers: int) -> Iterator[None]:
+  """Handles signals in the body; a process that ignores one still does.
+
+  Only the main thread gets signals.
+  """
+  is_main = threading.current_thread() is threading.main_thread()
+  before: dict[int, Any] = {}
+  try:
+    for number in numbers if is_main else ():
+      if signal.getsignal(number) is not signal.SIG_IGN:
+        before[number] = signal.signal(number, handler)
+    yield
+  finally:
+    for number, old in before.items():
+      signal.signal(number, old)
+
+
+@contextlib.contextmanager
+def without_script() -> Iterator[None]:
+  """Starts processes in the body that do not run the user's script again.
+
+  It may lack a main guard, or come from standard input.
+  """
+  script = sys.modules['__main__']
+  sys.modules['__main__'] = types.ModuleType('__main__')
+  try:
+    yield
+  finally:
+    sys.modules['__main__'] = script
