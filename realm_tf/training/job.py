@@ -33,7 +33,7 @@ from realm_tf.training import params_export
 
 # Fields that parts of one run may have different; others make another run.
 _MAY_CHANGE = (
-  *('num_steps', 'patience', 'log_every_steps', 'checkpoint_every_steps'),
+  *('num_steps', 'log_every_steps', 'checkpoint_every_steps'),
   *('train_dtype', 'embed_dtype', 'jit_compile', 'eval_batch_size'),
 )
 _NO_DATA: Mapping[str, Any] = {}
