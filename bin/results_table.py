@@ -50,8 +50,8 @@ def main(_):
   for names in _ROWS.value:
     eval_dirs = {}
     for name in names.split(','):
-      label, _, path = name.rpartition('=')
-      eval_dirs[label or path] = os.path.join(_RUN_DIR.value, 'eval', path)
+      label, _, part = name.rpartition('=')
+      eval_dirs[label or part] = os.path.join(_RUN_DIR.value, 'eval', part)
     rows = summary.systems(eval_dirs, questions, _WITH_COSTS.value)
     tables.append(rows)
     print(f'{summary.table(rows)}\n')

@@ -39,10 +39,12 @@ launcher.run(lambda _: print(gc.get_freeze_count() > 10_000))"""
 _RUN = """import os, sys, signal
 from realm_tf import process
 sys.argv[0] = '-m'
+# A test in a shell's background ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 process.leave_if_interrupted()
 def interrupt():
   os.kill(os.getpid(), signal.SIGINT)
-  signal.pause()
+  signal.sigtimedwait([signal.SIGTERM], 9)
 def close_pipe():
   reader, writer = os.pipe()
   os.dup2(writer, 1)

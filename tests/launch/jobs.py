@@ -45,4 +45,6 @@ def stages(recipe: runner.Recipe, folder: str):
 if __name__ == '__main__':
   # Two cores, wherever the test runs.
   runner.Recipe.cores = property(lambda recipe: 2)
+  # A test in a shell's background ignores it.
+  signal.signal(signal.SIGINT, signal.default_int_handler)
   runner.main('doc', stages)

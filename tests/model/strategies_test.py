@@ -32,7 +32,7 @@ class StrategiesTest(parameterized.TestCase):
       other.bind(('127.0.0.1', 0))  # It does not listen yet.
       workers = [f'127.0.0.1:{other.getsockname()[1]}', 'localhost:0']
       found = opened.enter_context(mock.patch.dict(os.environ, clear=True))
-      logs = opened.enter_context(self.assertLogs(level='INFO'))
+      logs = opened.enter_context(self.assertLogs('absl', 'INFO'))
       strategies.await_workers(workers, 1, lambda _: other.listen())
       self.assertIn(('no_grpc_proxy', '127.0.0.1,localhost'), found.items())
     self.assertIn(f'Waits for the workers {workers[0]}.', logs.output[0])
