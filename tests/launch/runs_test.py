@@ -152,14 +152,14 @@ class OpenQaRunTest(absltest.TestCase):
       str(directory / 'articles.jsonl.gz'),
       f'{directory}/nq.jsonl,{directory}/trec.jsonl',
     ]
-    runner.run(
+    recipe = runner.run(
       open_qa.stages, str(run_dir), *arguments, rows='bm25,encoder', layers=1
     )
     [nq] = json.loads((run_dir / 'nq_test.json').read_text())['tables']
     self.assertLen(nq, 3)
     [trec] = json.loads((run_dir / 'trec_test.json').read_text())['tables']
     self.assertEqual([row['recall@20'] for row in trec[1:]], [100.0, 100.0])
-    printed = common.printed_tables(str(run_dir)).splitlines()
+    printed = common.printed_tables(recipe).splitlines()
     self.assertRegex(printed[0], r' *system +')
     self.assertRegex(printed[1], r'bm25/nq_test +\d')
     parts = [
