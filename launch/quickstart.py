@@ -7,7 +7,10 @@ It trains and measures REALM. --compare adds ICT and BM25 with readers of their
 own, training on fewer questions, a changed fact, and a report; after a run
 without it only these run.
 
-TIME
+Time: about half of --compare's, which took 16 minutes on two cores at 3e47caf,
+the first table after 5. Exact match there on 2,000 questions in the articles'
+words after all training questions: REALM 85.9, with BM25 87.3, ICT 82.8, BM25
+75.4; in forms never seen 62.9, 79.2, 62.1, 71.1 (docs/results/quickstart.md).
 """
 
 import functools

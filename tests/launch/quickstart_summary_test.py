@@ -1,6 +1,5 @@
 """Tests for launch.quickstart_summary, on made-up figures."""
 
-import itertools
 import json
 import re
 
@@ -120,35 +119,49 @@ class QuickstartSummaryTest(absltest.TestCase):
     self.assertNotIn('no training', said)
 
   def test_readme_prints_what_the_quickstart_prints(self):
-    lines = (source_tree.ROOT / 'README.md').read_text().splitlines()
-    start = next(i for i, line in enumerate(lines) if 'REALM learned' in line)
-    block = list(itertools.takewhile(bool, lines[start:]))
-    shown = [line.removeprefix('    ') for line in block]
-    texts, steps = (
-      [int(each) for each in re.findall(r'\d+', line.replace(',', ''))]
-      for line in shown[:2]
+    text = (source_tree.ROOT / 'README.md').read_text()
+    block = re.search(r'\n\n(    REALM learned(?:.+\n)+)', text)[1]
+    first, last = (
+      [line.removeprefix('    ') for line in part.splitlines()]
+      for part in block.split('    ...\n')
     )
-    number = int(re.search('on ([0-9,]+)', shown[2])[1].replace(',', ''))
+    sizes = re.findall(r'\d[\d,]*(?= [a-z])', '\n'.join(first[:3]))
+    del sizes[2:3]  # 1,000 or all.
     for name, size in zip(
       ('articles', 'sentences', 'train_questions', 'test_questions'),
-      (*texts, *steps, number),
+      [each for each in sizes if each != '95'],
       strict=True,
     ):
-      self.folder.create_file(f'world/{name}.jsonl', '\n' * size)
-    values = [re.findall(r'([0-9.]+) ±([0-9.]+)', line) for line in shown[4:7]]
-    for column, words in enumerate(quickstart_summary.WORDS):
-      rows = [
-        {
-          'system': system,
-          'exact_match': float(row[column][0]),
-          'interval': [0, 2 * float(row[column][1])],
-        }
-        for system, row in zip(quickstart_summary.SYSTEMS, values, strict=True)
+      text = '\n' * int(size.replace(',', ''))
+      self.folder.create_file(f'world/{name}.jsonl', text)
+    rows = [re.findall(r'([0-9.]+) ±([0-9.]+)', line) for line in first]
+    rows = [row for row in rows if row]
+    for words, found in (('', rows[:4]), ('reworded_', rows[4:])):
+      tables = [
+        [
+          {
+            'system': f'{system} after {number} questions',
+            'exact_match': float(row[column][0]),
+            'interval': [0, 2 * float(row[column][1])],
+          }
+          for system, row in zip(_SYSTEMS, found, strict=True)
+        ]
+        for column, number in enumerate(('0', '1000', 'all'))
       ]
-      text = json.dumps({'tables': [rows]})
-      self.folder.create_file(f'{words}results.json', text)
-    said = quickstart_summary.summary(self.folder.full_path, compare=False)
-    self.assertEqual(said.splitlines()[: len(shown)], shown)
+      table = json.dumps({'tables': tables})
+      self.folder.create_file(f'{words}comparison.json', table)
+    new, old = re.search(r'With (\S+) in place of (\S+) in', last[0]).groups()
+    asked, answer, title = re.search(
+      r'^  (.*\?) (.*) \(from "(.*)", right', last[1]
+    ).groups()
+    change = {'new_answer': new, 'old_answer': old}
+    self.folder.create_file('changed/changed.json', json.dumps(change))
+    row = _lines(_prediction(asked, answer, True, title))
+    self.folder.create_file('changed/answer/predictions.jsonl', row)
+    said = quickstart_summary.summary(self.folder.full_path, compare=True)
+    said = said.splitlines()
+    self.assertEqual(said[: len(first)], first)
+    self.assertContainsSubset(last, said)
 
   def test_the_first_table_has_both_wordings(self):
     searches = 'realm/sparse_0', 'realm/sparse_2', 'ict', 'bm25'
