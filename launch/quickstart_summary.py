@@ -31,7 +31,7 @@ _SEARCHES = {
 SYSTEMS = {
   'REALM': 'realm_all/sparse_0',
   'REALM with BM25': f'realm_all/{HYBRID}',
-  "BM25, REALM's reader": 'bm25_realm_all',
+  'BM25 with this reader': 'bm25_realm_all',
 }
 SEARCHED = '', 'reworded_'  # Wordings of the first table.
 _IMPOSSIBLE = {
@@ -93,14 +93,14 @@ def summary(run_dir: str, *, compare: bool) -> str:
 
 def _results(run_dir: str) -> Iterator[str]:
   """Yields a table of systems by wordings."""
-  yield ' ' * 22 + ''.join(f'{wording:>24}' for wording in _SHORT_WORDS)
+  yield ' ' * 24 + ''.join(f'{wording:>18}' for wording in _SHORT_WORDS)
   tables = [
     json.loads(_text(run_dir, f'{words}results.json'))['tables'][0]
     for words in WORDS
   ]
   for rows in zip(*tables, strict=True):
-    yield f'  {rows[0]["system"]:<20}' + ''.join(
-      f'{_in_percent(row):>24}' for row in rows
+    yield f'  {rows[0]["system"]:<22}' + ''.join(
+      f'{_in_percent(row):>18}' for row in rows
     )
 
 

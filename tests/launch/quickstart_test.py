@@ -57,6 +57,13 @@ class QuickstartTest(absltest.TestCase):
     self.assertNoCommonElements(short, names)
     self.assertContainsSubset(names, whole)
 
+  def test_a_table_has_a_row_for_each_system(self):
+    stages = _recipe().stages
+    for name, num_systems in (('unseen_results', 3), ('comparison', 4)):
+      for row in stages[name].flags['rows']:
+        self.assertLen(row.split(','), num_systems)
+        self.assertEqual(row.count('='), num_systems)
+
   def test_retrieval_is_shown_before_readers_are_trained(self):
     recipe = _recipe(compare=False)
     (show,) = recipe.shows
