@@ -83,10 +83,7 @@ class World(common.Jobs):
   def change_fact(self, qa: runner.Output) -> None:
     """Adds an article with another answer, which the same model reads."""
     recipe = self.recipe
-    best = (
-      recipe.stages['evaluate_realm_all'].output / quickstart_summary.HYBRID
-    )
-    right = best / 'test_questions/predictions.jsonl'
+    right = self.best() / 'test_questions/predictions.jsonl'
     changed = recipe.stage(
       'changed', 'unpack_demo', predictions=right, output_dir=runner.OUTPUT
     )

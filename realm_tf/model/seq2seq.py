@@ -78,7 +78,7 @@ class Seq2Seq(tf.Module):
     zeros = lambda: {'key': tf.zeros(shape), 'value': tf.zeros(shape)}
     encoded = self._t5.encode(input_ids)
     is_padding = tf.cast(input_ids == PAD_ID, tf.float32)[:, None, None]
-    ids = tf.fill([input_ids.shape[0], 1], PAD_ID)
+    ids = tf.fill([batch_size, 1], PAD_ID)
     is_open = tf.ones_like(ids[:, 0], tf.bool)
     found = tf.TensorArray(tf.int32, max_tokens)
 

@@ -38,6 +38,16 @@ class Found(NamedTuple):
   score: float
 
 
+def number_of_blocks(name: str, given: Any) -> int:
+  """Returns the argument `name`; UserError unless it is 1 or more."""
+  if isinstance(given, (int, np.integer)) and given >= 1:
+    return int(given)
+  raise errors.UserError(
+    f'`{name}` must be 1 or more. Found {given!r}. Give how many blocks you '
+    'need.'
+  )
+
+
 @dataclasses.dataclass(frozen=True)
 class Answerer:
   """Answers questions in batches; a model without `reader` only retrieves.
@@ -76,11 +86,7 @@ class Answerer:
 
   def search(self, text: str, k: int) -> list[Found]:
     """Returns the `k` best blocks for a text, best first."""
-    if k < 1:
-      raise errors.UserError(
-        f'`k` must be 1 or more. Found {k}. Give how many blocks you need.'
-      )
-    k = min(k, self.table.num_blocks)
+    k = min(number_of_blocks('k', k), self.table.num_blocks)
     hits = self.retriever.retrieve(self.queries([text]), k)
     pairs = zip(hits.block_ids[0].tolist(), hits.scores[0].tolist())
     pairs = [(block, score) for block, score in pairs if block >= 0][:k]

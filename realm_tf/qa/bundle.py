@@ -7,8 +7,6 @@ import os
 import reprlib
 from typing import Any, Optional
 
-import numpy as np
-
 from realm_tf import errors
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answerer as answerer_lib
@@ -57,13 +55,13 @@ class Bundle:
     is_many = isinstance(questions, Iterable) and not isinstance(questions, str)
     given = [_text(each) for each in (questions if is_many else [questions])]
     if top_k is not None:
-      top_k = _number('top_k', top_k)
+      top_k = answerer_lib.number_of_blocks('top_k', top_k)
     return self.answerer.answer(given, top_k)
 
   def search(self, text: str, k: int = 5) -> list[answerer_lib.Found]:
     """Returns the `k` best blocks for a text, best first."""
     _check_process()
-    return self.answerer.search(_text(text), _number('k', k))
+    return self.answerer.search(_text(text), k)
 
   def complete(self, sentence: str) -> dict[str, Any]:
     """Fills the [MASK]s of a sentence, with and without retrieval."""
@@ -132,16 +130,6 @@ def _text(given: Any) -> str:
   raise errors.UserError(
     f'Questions must be texts. Found {reprlib.repr(given)}. Give a text, or a '
     'list of texts.'
-  )
-
-
-def _number(name: str, given: Any) -> int:
-  """Returns a number of blocks."""
-  if isinstance(given, (int, np.integer)) and given >= 1:
-    return int(given)
-  raise errors.UserError(
-    f'`{name}` must be 1 or more. Found {given!r}. Give how many blocks you '
-    'need.'
   )
 
 

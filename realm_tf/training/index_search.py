@@ -42,6 +42,10 @@ class _HostSlot:
     layer = retrievers.RetrievalLayer(self._embed, index.searcher)
     return lambda queries, k: lambda: layer.retrieve(queries, k)
 
+  def trace(self, shape: tuple[int, ...], k: int) -> None:
+    del k
+    self._embed(np.zeros(shape, np.int32))
+
 
 class _DeviceSlot:
   """Embeds, and searches if there is room, on the devices that train."""
@@ -185,8 +189,12 @@ class IndexSearch:
       slot = self._slots[self._swap.current[0] is slot]
     try:
       begin = slot.load(version.path, self._fingerprint)
-      if not self.uses_devices:  # No step waits for a first search's trace.
+      if not self.uses_devices:
+        # Tracing holds Python's lock, so both trace before the first step.
+        first = self._swap.version is None
         for shape, k in dict(self._shapes).items():
+          for each in self._slots if first else ():
+            each.trace(shape, k)
           begin(_no_words(shape), k)()
     except Exception:
       # A version that is removed while it loads causes many kinds of errors;
