@@ -55,7 +55,7 @@ launcher.check_flags(
 )
 
 
-def _questions(inputs):
+def _questions(inputs, retriever):
   """Returns the questions, and questions made of --queries_dir."""
   config = inputs.config.finetuning
   asked = question_flags.read(keep_impossible=config.null_spans)
@@ -63,9 +63,10 @@ def _questions(inputs):
     return asked
   queries = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   queries.fit_corpus(inputs.table)
-  # By templates with per_block: a sentence must be in a block.
-  by_template = config.objective == 'per_block'
-  search = None if by_template else bm25.over_table(inputs.table)
+  search = None  # By templates with per_block: a sentence must be in a block.
+  if config.objective != 'per_block':
+    is_bm25 = _RETRIEVER.value == names.BM25
+    search = retriever if is_bm25 else bm25.over_table(inputs.table)
   return asked + sentence_questions.from_sentences(
     queries, inputs, search, len(asked)
   )
@@ -89,8 +90,8 @@ def main(_):
   job, inputs = model_flags.begin(
     _READER_INIT_FROM.value, import_cache.model_dir
   )
-  questions = _questions(inputs)
   retriever, validator = _retriever(inputs), None
+  questions = _questions(inputs, retriever)
   if _DEV_QUESTIONS.value:
     validator = loading.Validator(
       question_flags.read(_DEV_QUESTIONS.value)[:_NUM_JUDGED],

@@ -150,9 +150,9 @@ def _with_blanks(
   found, has_span = candidates.find_spans(
     hits.block_ids, masked, inputs.table, _DEPTH
   )
-  for i in np.flatnonzero(has_span.any(axis=1)):
-    text = queries.query(rows[i]).text
-    tokens = tokenizer.tokenize(text)
+  usable = np.flatnonzero(has_span.any(axis=1))
+  texts = [queries.query(rows[i]).text for i in usable]
+  for i, text, tokens in zip(usable, texts, tokenizer.tokenize_batch(texts)):
     positions = masked['masked_positions'][i, masked['token_mask'][i] > 0]
     start, end = tokens.starts[positions[0]], tokens.ends[positions[-1]]
     gold = found[i, has_span[i].argmax()]
