@@ -1,7 +1,6 @@
 """The texts of the quickstart for a person, from the files of its run."""
 
 from collections.abc import Iterator
-import itertools
 import json
 import os
 import pathlib
@@ -35,8 +34,8 @@ SYSTEMS = {
 }
 SEARCHED = '', 'reworded_'  # Wordings of the first table.
 _IMPOSSIBLE = {
-  'missing_test_questions': 'about facts that an article leaves out',
-  'foreign_test_questions': 'about other subjects',
+  'missing_test_questions': 'about facts that an article leaves out,',
+  'foreign_test_questions': 'about other subjects.',
 }
 
 
@@ -129,23 +128,18 @@ def _refusals(run_dir: str) -> Iterator[str]:
   """Yields how the best model refuses."""
   path = f'eval/realm_all/{HYBRID}/metrics.json'
   sets = json.loads(_text(run_dir, path))['sets']
-  yield (
-    f'"{names.REFUSED}" REALM with BM25 says so for '
-    f'{sets["test_questions"]["refused_answerable"]:.1f} % of the questions '
-    'whose'
-  )
-  parts = [
-    f'{sets[name]["refused_impossible"]:.1f} % of those {kind}'
-    for name, kind in _IMPOSSIBLE.items()
-  ]
-  yield f'answer stands in the articles, {", ".join(parts)}.'
+  yield f'"{names.REFUSED}" REALM with BM25 says so for'
+  share = sets['test_questions']['refused_answerable']
+  yield f'  {share:.1f} % of the questions whose answer is in the articles,'
+  for name, kind in _IMPOSSIBLE.items():
+    yield f'  {sets[name]["refused_impossible"]:.1f} % of those {kind}'
 
 
 def _examples(run_dir: str) -> Iterator[str]:
-  """Yields three answers."""
-  answers = f'eval/realm_all/{HYBRID}/test_questions/predictions.jsonl'
-  yield 'Three answers:'
-  yield from itertools.islice(_answers(run_dir, answers), 3)
+  """Yields three questions of the page, which it answers rightly."""
+  yield 'Questions to try:'
+  examples = json.loads(_text(run_dir, 'examples.json'))
+  yield from (f'  {question}' for question in examples['questions'][:3])
 
 
 def _changed_fact(run_dir: str) -> Iterator[str]:

@@ -37,6 +37,14 @@ def _prediction(question, answer, is_right, title='', is_refused=False):
   }
 
 
+def _refused(answerable, missing, foreign):
+  return {
+    'test_questions': {'refused_answerable': answerable},
+    'missing_test_questions': {'refused_impossible': missing},
+    'foreign_test_questions': {'refused_impossible': foreign},
+  }
+
+
 class QuickstartSummaryTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
@@ -52,17 +60,13 @@ class QuickstartSummaryTest(absltest.TestCase):
       row | {'system': name}
       for name, row in zip(quickstart_summary.SYSTEMS, tables[2], strict=False)
     ]
-    sets = {
-      'test_questions': {'refused_answerable': 4.25},
-      'missing_test_questions': {'refused_impossible': 88.0},
-      'foreign_test_questions': {'refused_impossible': 96.0},
-    }
-    answers = _lines(
-      _prediction('Who?', 'Ann', True, 'Ann'),
+    sets = _refused(4.25, 88.0, 96.0)
+    changed = _lines(
+      _prediction('Who?', 'Bo', True, 'Ann'),
       _prediction('Where?', '', False),
       _prediction('When?', '1900', False, 'Rome', is_refused=True),
     )
-    changed = _lines(_prediction('Who?', 'Bo', True, 'Ann'))
+    examples = {'questions': ['Why?', 'Is it?', 'How?', 'No?'], 'masked': []}
     change = {'question': 'Who?', 'old_answer': 'Ann', 'new_answer': 'Bo'}
     for path, text in {
       **{f'world/{name}.jsonl': '{}\n' * n for name, n in sizes.items()},
@@ -72,7 +76,7 @@ class QuickstartSummaryTest(absltest.TestCase):
         for name, each in (('comparison', tables), ('results', [short]))
       },
       f'{_BEST}/metrics.json': json.dumps({'sets': sets}),
-      f'{_BEST}/test_questions/predictions.jsonl': answers,
+      'examples.json': json.dumps(examples),
       'changed/answer/predictions.jsonl': changed,
       'changed/changed.json': json.dumps(change),
     }.items():
@@ -98,10 +102,10 @@ class QuickstartSummaryTest(absltest.TestCase):
     self.assertLess(max(map(len, lines[:19])), 82)
     said = '\n'.join(lines)
     for part in (
-      '4.2 % of the questions whose',
-      '88.0 % of those about facts that an article leaves out, 96.0 % of those '
-      'about other subjects.',
-      '  Who? Ann (from "Ann", right)\n',
+      '4.2 % of the questions whose answer is in the articles,',
+      '88.0 % of those about facts that an article leaves out,',
+      '96.0 % of those about other subjects.',
+      'Questions to try:\n  Why?\n  Is it?\n  How?\n',
       '  Where? - (wrong)\n',
       '  When? The corpus does not seem to say. Best guess: 1900 (from "Ro',
       '  Who? Bo (from "Ann", right)\n',
@@ -120,13 +124,9 @@ class QuickstartSummaryTest(absltest.TestCase):
 
   def test_readme_prints_what_the_quickstart_prints(self):
     text = (source_tree.ROOT / 'README.md').read_text()
-    block = re.search(r'\n\n(    REALM learned(?:.+\n)+)', text)[1]
-    first, last = (
-      [line.removeprefix('    ') for line in part.splitlines()]
-      for part in block.split('    ...\n')
-    )
-    sizes = re.findall(r'\d[\d,]*(?= [a-z])', '\n'.join(first[:3]))
-    del sizes[2:3]  # 1,000 or all.
+    block = re.search(r'\n\n(    REALM learned(?:.*\n)+?)\n\(', text)[1]
+    lines = [line.removeprefix('    ') for line in block.splitlines()]
+    sizes = re.findall(r'\d[\d,]*(?= [a-z])', '\n'.join(lines[:3]))
     for name, size in zip(
       ('articles', 'sentences', 'train_questions', 'test_questions'),
       [each for each in sizes if each != '95'],
@@ -134,34 +134,25 @@ class QuickstartSummaryTest(absltest.TestCase):
     ):
       text = '\n' * int(size.replace(',', ''))
       self.folder.create_file(f'world/{name}.jsonl', text)
-    rows = [re.findall(r'([0-9.]+) ±([0-9.]+)', line) for line in first]
-    rows = [row for row in rows if row]
-    for words, found in (('', rows[:4]), ('reworded_', rows[4:])):
-      tables = [
-        [
-          {
-            'system': f'{system} after {number} questions',
-            'exact_match': float(row[column][0]),
-            'interval': [0, 2 * float(row[column][1])],
-          }
-          for system, row in zip(_SYSTEMS, found, strict=True)
-        ]
-        for column, number in enumerate(('0', '1000', 'all'))
+    rows = [re.findall(r'([0-9.]+) ±([0-9.]+)', line) for line in lines[4:7]]
+    for column, words in enumerate(('', 'reworded_', 'unseen_')):
+      table = [
+        {
+          'system': system,
+          'exact_match': float(row[column][0]),
+          'interval': [0, 2 * float(row[column][1])],
+        }
+        for system, row in zip(quickstart_summary.SYSTEMS, rows, strict=True)
       ]
-      table = json.dumps({'tables': tables})
-      self.folder.create_file(f'{words}comparison.json', table)
-    new, old = re.search(r'With (\S+) in place of (\S+) in', last[0]).groups()
-    asked, answer, title = re.search(
-      r'^  (.*\?) (.*) \(from "(.*)", right', last[1]
-    ).groups()
-    change = {'new_answer': new, 'old_answer': old}
-    self.folder.create_file('changed/changed.json', json.dumps(change))
-    row = _lines(_prediction(asked, answer, True, title))
-    self.folder.create_file('changed/answer/predictions.jsonl', row)
-    said = quickstart_summary.summary(self.folder.full_path, compare=True)
-    said = said.splitlines()
-    self.assertEqual(said[: len(first)], first)
-    self.assertContainsSubset(last, said)
+      results = json.dumps({'tables': [table]})
+      self.folder.create_file(f'{words}results.json', results)
+    refused = re.findall(r'([0-9.]+) %', '\n'.join(lines[8:12]))
+    sets = _refused(*map(float, refused))
+    self.folder.create_file(f'{_BEST}/metrics.json', json.dumps({'sets': sets}))
+    examples = {'questions': [line.strip() for line in lines[-3:]]}
+    self.folder.create_file('examples.json', json.dumps(examples))
+    said = quickstart_summary.summary(self.folder.full_path, compare=False)
+    self.assertEqual(said.splitlines()[: len(lines)], lines)
 
   def test_the_first_table_has_both_wordings(self):
     searches = 'realm/sparse_0', 'realm/sparse_2', 'ict', 'bm25'
