@@ -195,7 +195,7 @@ def _joined(titles: Sequence[str], texts: Sequence[str]) -> list[str]:
 def _tokenize(texts: Sequence[str], return_ids: bool = False) -> Any:
   return bm25s.tokenize(
     list(map(words.spaced_pairs, texts)),
-    token_pattern=rf'[\w{words.marks()}]{{2,}}',
+    token_pattern=r'\S{2,}',
     stopwords='en',
     stemmer=Stemmer.Stemmer('english'),  # One for each thread.
     return_ids=return_ids,

@@ -1,7 +1,8 @@
 """Regular expressions with limits of time and size, for untrusted answers.
 
-Only this file imports `regex`, which has a time limit; (a+)+$ keeps `re` busy
-for years. It compiles {n} as n copies, so the size is limited, too.
+Only this file gives users' patterns to `regex`, which has a time limit; (a+)+$
+keeps `re` busy for years. It compiles {n} as n copies, so the size is limited,
+too.
 """
 
 from collections.abc import Callable

@@ -3,9 +3,9 @@
 Marks, such as vowel signs of Hindi, belong to their words. Scripts without
 spaces between words (Han, kana, Thai, Lao, Khmer, Burmese) give letters or
 pairs of letters; so does Korean, whose particles follow a word without a space.
+Wide, narrow and joined letters are as the plain ones, and digits as 0 to 9.
 """
 
-import functools
 import re
 import unicodedata
 
@@ -26,7 +26,14 @@ _ASCII_WORDS = re.compile(r'[^\W_]+')
 _WORDS = regex.compile(rf'{_LETTER}|(?:(?!{_LETTER})[\p{{L}}\p{{M}}\p{{N}}])+')
 # Signs that Arabic and Hebrew mostly leave out: vowels, accents, tatweel.
 _OPTIONAL = re.compile('[\u0591-\u05bd\u05bf-\u05c7\u0640\u064b-\u0652\u0670]')
-_LAST_MARK = 0x1F000  # Beyond are variants of letters only.
+# Wide, narrow, joined and lowered forms of other characters; other digits.
+_FORMS = regex.compile(
+  r'[\u0e33\u0eb3\u2080-\u2089\ufb00-\ufdff\ufe70-\ufefc\uff01-\uffef'
+  r'[\p{Nd}--[0-9]]]+',
+  regex.VERSION1,
+)
+_NOT_WORDS = regex.compile(r'[^\p{L}\p{M}\p{N}_]+')
+_ASCII_SPACES = {c: ' ' for c in range(128) if re.match(r'\W', chr(c))}
 
 
 def split(text: str) -> list[str]:
@@ -44,34 +51,26 @@ def spaced_letters(text: str) -> str:
 
 
 def spaced_pairs(text: str) -> str:
-  """Returns the text with each run of such letters as pairs of neighbours.
+  """Returns words between spaces; runs of such letters as pairs of neighbours.
 
   A single letter gets '_', because searches ignore words of one character.
   """
-  return text if text.isascii() else _RUNS.sub(_pairs, _composed(text))
+  if text.isascii():
+    return text.translate(_ASCII_SPACES)
+  return _RUNS.sub(_pairs, _NOT_WORDS.sub(' ', _composed(text)))
 
 
 def _composed(text: str) -> str:
+  text = _FORMS.sub(_plain, text)
   return _OPTIONAL.sub('', plain_letters.normalize('NFC', text))
+
+
+def _plain(forms: regex.Match[str]) -> str:
+  plain = unicodedata.normalize('NFKC', forms[0])
+  return ''.join(str(unicodedata.decimal(c, c)) for c in plain)
 
 
 def _pairs(run: regex.Match[str]) -> str:
   letters = _LETTERS.findall(run[0])
   pairs = map(''.join, zip(letters, letters[1:]))
   return f' {" ".join(pairs) or letters[0] + "_"} '
-
-
-@functools.cache
-def marks() -> str:
-  """Returns all marks as ranges of a character class of `re`."""
-  codes = {
-    code
-    for code in range(_LAST_MARK)
-    if unicodedata.category(chr(code)).startswith('M')
-  }
-  firsts = sorted(code for code in codes if code - 1 not in codes)
-  lasts = sorted(code for code in codes if code + 1 not in codes)
-  return ''.join(
-    f'{chr(first)}-{chr(last)}'
-    for first, last in zip(firsts, lasts, strict=True)
-  )
