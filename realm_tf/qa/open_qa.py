@@ -178,15 +178,19 @@ def is_of_gold_article(
 ) -> np.ndarray:
   """Returns whether each block is from the article `gold_id`, bool [Q, K].
 
-  No block is gold for a question without a `gold_id`.
+  No block is gold for a question without a `gold_id`. Blocks of an article that
+  is the question itself, by its id, are not counted, as in `rankings`.
   """
   ids, place = np.unique(block_ids, return_inverse=True)
   articles = np.full(ids.shape, None, object)
   articles[ids >= 0] = read_article_ids(ids[ids >= 0].tolist())
-  gold = np.array([question.gold_id or '-' for question in questions], object)
-  has_gold = np.array([bool(question.gold_id) for question in questions])
-  found = articles[place.reshape(block_ids.shape)] == gold[:, None]
-  return found.astype(bool) & has_gold[:, None]
+  is_gold, is_own = (
+    articles[place.reshape(block_ids.shape)]
+    == np.array([[name or np.nan] for name in names], object)  # NaN is no id.
+    for names in zip(*((q.gold_id, q.question_id) for q in questions))
+  )
+  order = np.argsort(is_own & ~is_gold, axis=1, kind='stable')
+  return np.take_along_axis(is_gold, order, axis=1)
 
 
 def systems(

@@ -264,11 +264,12 @@ class IsOfGoldArticleTest(absltest.TestCase):
       for gold in ('f', 'i', 'elsewhere', '')
     ]
     found = open_qa.is_of_gold_article(
-      np.array([[0, 1, 2], [-1, 0, 1], [0, 1, 2], [-1, -1, 3]]),
+      np.array([[0, 1, 2], [-1, 0, 1], [0, 1, 2], [-1, -1, 3], [0, 2, 1]]),
       lambda ids: [['f', 'i', 'f', ''][i] for i in ids],
-      questions,
+      # The last is article 'f' itself, which is left out.
+      [*questions, questions_lib.Question('q', (), False, 'f', 'i')],
     )
-    expected = [[1, 0, 1], [0, 0, 1], [0, 0, 0], [0, 0, 0]]
+    expected = [[1, 0, 1], [0, 0, 1], [0, 0, 0], [0, 0, 0], [1, 0, 0]]
     np.testing.assert_array_equal(found, np.array(expected, bool))
 
 
