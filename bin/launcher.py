@@ -156,7 +156,7 @@ def _parse_flags(argv: list[str]) -> list[str]:
     sys.exit(0)
   except UnicodeError as error:
     raise errors.UserError(
-      f'Flags must be UTF-8. Found {str(error)[:60]}. Rename the file.'
+      f'Flags must be UTF-8. Found: {error!s:.60}. Rename or convert the file.'
     ) from error
   except flags.Error as error:
     if flags.FLAGS.is_parsed():  # A missing file may name the missing flag.

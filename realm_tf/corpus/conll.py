@@ -125,7 +125,6 @@ def score(
     num_right += len(set(expected) & set(found))
   precision = 100.0 * num_right / max(num_predicted, 1)
   recall = 100.0 * num_right / max(num_gold, 1)
-  total = precision + recall
   return Scores(
-    precision, recall, 2 * precision * recall / total if total else 0.0
+    precision, recall, 200.0 * num_right / max(num_gold + num_predicted, 1)
   )

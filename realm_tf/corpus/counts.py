@@ -48,8 +48,7 @@ class Counts:
   def keep_span(self, kind: str, text: str) -> None:
     """Counts a salient span; examples are the 1st, 2nd, 4th, 8th and so on."""
     self.spans[kind] += 1
-    number = self.spans[kind]
-    if not number & (number - 1):
+    if self.spans[kind].bit_count() == 1:
       self.add_examples(kind, [text])
 
   def add_examples(self, kind: str, texts: Sequence[str]) -> None:
@@ -94,9 +93,8 @@ class Counts:
     parts = []
     for reason, number in sorted(self.left_out.items()):
       names = self.examples.get(reason, [])
-      more = ['...'] * (number > len(names))
-      parts.append(f'{number} {reason}')
-      parts[-1] += f' ({", ".join([*names, *more])})' * bool(names)
+      shown = ', '.join([*names, *['...'] * (number > len(names))])
+      parts.append(f'{number} {reason}' + f' ({shown})' * bool(names))
     return text + f' Left out: {", ".join(parts)}.' * bool(parts)
 
 

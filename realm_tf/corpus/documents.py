@@ -164,9 +164,8 @@ def sections(
       continue
     if lines:
       full = ', '.join(dict.fromkeys([title, *headings.values()]))
-      number = len(articles) + 1
       articles.append(
-        Article(full, '\n'.join(lines), f'{path}#section={number}')
+        Article(full, '\n'.join(lines), f'{path}#section={len(articles) + 1}')
       )
     lines = []
     headings = {k: v for k, v in headings.items() if k < level} | {level: text}

@@ -41,7 +41,7 @@ _FLAGS = {'true': True, 'false': False, '': None}
 # Collections as Python, NumPy and JSON write them in a cell of CSV.
 _COLLECTION = re.compile(
   r"""\s*(?:
-    [\[{]\s*(?:(?:\{|np\.\w+\()?['"].*)?[\]}]
+    [\[{]\s*(?:(?:\{?['"]|np\.\w+\().*)?[\]}]
     | [\[{]\s*-?\d[\d.]*(?:[,\s]+-?\d[\d.]*)*,?\s*[\]}]
     | \(\s*(['"]).*\1,?\s*\)
     | (?:array|set|frozenset)\(.*\)

@@ -10,7 +10,9 @@ from realm_tf import errors
 from realm_tf import json_text
 
 # Names of an article's fields, and of a question's.
-ARTICLE_ID = '_id id docid doc_id document_id passage_id pid'.split()
+ARTICLE_ID = (
+  '_id id docid doc_id document_id passage_id pid wikipedia_id'
+).split()
 TITLE = ['title', 'wikipedia_title']
 TEXT = (
   'text contents content passage body abstract page_content paragraph_text '

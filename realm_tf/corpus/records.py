@@ -4,7 +4,7 @@ A JSON file is lines, one array, or indented objects. DPR's and FiD's arrays are
 often of gigabytes; SQuAD's file is one object.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 import csv
 import itertools
 import json
@@ -20,7 +20,7 @@ from realm_tf.corpus import files
 from realm_tf.corpus import record_fields
 
 JSONL, CSV, PARQUET = FORMATS = 'jsonl', 'csv', 'parquet'
-_DELIMITERS = '\t,;|'
+_DELIMITERS = ',\t;|'  # One column is CSV.
 _CHUNK = 1 << 20  # Characters of JSON read at once.
 _SPACE = re.compile(r'\s*')
 _GLUE = re.compile(r'}\s*(?={)')
@@ -169,16 +169,15 @@ def rows(
   problems: list[errors.UserError] = []
 
   def lines() -> Iterator[str]:  # Keeps bad lines, which may be inside quotes.
+    is_escaped = False if mark == '\t' else None  # Not known.
     for _, line, problem in files.read_all_lines(path):
       if problem:
         problems.append(problem)
-      yield line
+      if is_escaped is None and _ESCAPE.search(line):
+        is_escaped = _is_escaped(path, mark)
+      yield _doubled(line) if is_escaped else line
 
-  if mark == '\t':
-    given = _with_quotes_as_text(lines())
-  else:
-    is_escaped = _is_escaped(path, mark)
-    given = map(_doubled, lines()) if is_escaped else lines()
+  given = _with_quotes_as_text(lines()) if mark == '\t' else lines()
   reader = csv.reader(given, delimiter=mark, strict=True)
   row: list[str] | None = []
   while row is not None:
@@ -202,21 +201,15 @@ def rows(
 def _is_escaped(path: str, mark: str) -> bool:
   r"""Returns whether \" is a quote in a field, as Spark writes it, for ""."""
 
-  def are_rows(lines: Iterable[str]) -> bool:
+  def are_rows(change: Callable[[str], str]) -> bool:
+    lines = (change(line) for _, line, _ in files.read_all_lines(path))
     table = csv.reader(lines, delimiter=mark, strict=True)
     try:
       return len({len(row) for row in table if row}) == 1
     except csv.Error:
       return False
 
-  lines = [
-    (line for _, line, _ in files.read_all_lines(path)) for _ in range(3)
-  ]
-  return (
-    any('\\"' in line for line in lines[0])
-    and not are_rows(lines[1])
-    and are_rows(map(_doubled, lines[2]))
-  )
+  return not are_rows(str) and are_rows(_doubled)
 
 
 def _doubled(line: str) -> str:
@@ -328,8 +321,9 @@ def _next_value(text: str, at: int, marks: str) -> tuple[int, int, Any]:
   except json.JSONDecodeError:
     raise
   except ValueError as error:
-    problem = str(error).partition(';')[0]
-    raise json.JSONDecodeError(problem, text, start) from error
+    raise json.JSONDecodeError(
+      str(error).partition(';')[0], text, start
+    ) from error
   return start, end, value
 
 

@@ -267,9 +267,8 @@ def _recognize(path: str, keys: article_records.Keys) -> str:
 def _read_text(path: str, counts: counts_lib.Counts) -> Iterator[Article]:
   """Yields a whole file as one article, with its name as the title."""
   del counts  # No part of a file can be skipped.
-  text = ''.join(line for _, line in files.read_lines(path)).strip()
-  text = paragraphs.unwrapped(text)
-  yield Article(documents.name_of(path), text, '')
+  text = ''.join(line for _, line in files.read_lines(path))
+  yield Article(documents.name_of(path), paragraphs.unwrapped(text.strip()), '')
 
 
 _READERS: dict[str, Callable[[str, counts_lib.Counts], Iterator[Article]]] = {

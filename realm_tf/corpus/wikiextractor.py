@@ -24,7 +24,7 @@ _LONG_TAG = re.compile(rf'<(?i:table|{_LONG_TAGS})\b')
 _SHORT = ('<', ']]', '}}', holes.LOST)
 _REMAINS = (
   ('Section::::', re.compile(r'^Section::::.*$', re.MULTILINE), ''),
-  ('BULLET::::', re.compile(r'^BULLET::::(?:- )?', re.MULTILINE), ''),
+  ('BULLET::::', re.compile(r'^(?:BULLET::::(?:- )?)+', re.MULTILINE), ''),
   ('[update', re.compile(r'\[ ?\[update\]{0,2}'), ''),  # From {{as of}}.
   # WikiExtractor replaces <math> and <code> by these.
   ('formula_', re.compile(r'formula_\d+'), holes.LOST),

@@ -195,6 +195,7 @@ class QuestionsTest(input_case.InputCase):
     self.assertEqual(found, _QUESTION)
 
   @parameterized.parameters(
+    ('[np.int64(7)]', '7'),
     (1048, '1048'), ([7], '7'), ('[7, 8.5]', '7', '8.5'), (10.0, '10'),
     ('{7}', '7'), ('(7)', '(7)'), ('[A]', '[A]'), ('set()',), (float('nan'),),
     ('No Answer Present.',), (['CANNOTANSWER'],), ('("A" is B)', '("A" is B)'),

@@ -10,6 +10,7 @@ from absl.testing import parameterized
 from realm_tf import errors
 from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import files
 from realm_tf.corpus import questions
 from realm_tf.corpus import records
 from realm_tf.corpus import sources
@@ -126,6 +127,13 @@ class CsvTest(input_case.InputCase):
     expected = sources.Article('A', 'B.', 'x')
     self.assertEqual(self.articles(path, keys=keys), [expected])
     self.assert_refused(path, 'Found .*--text_key')
+
+  def test_a_csv_without_backslashes_is_read_once(self):
+    path = self.file('text\n"A ""b"".\nC."\n')
+    read = files.read_all_lines
+    with mock.patch.object(files, 'read_all_lines', wraps=read) as reads:
+      self.assertLen(self.articles(path), 1)
+    reads.assert_called_once()
 
   @parameterized.named_parameters(
     ('columns', b'id,text\n1,A,B\n2,C\n', ':2 must have 2 columns.*Found 3'),
