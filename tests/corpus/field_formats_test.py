@@ -63,9 +63,9 @@ class ArticlesTest(input_case.InputCase):
      [_A._replace(title='')]),
     ('musique', _lines({'question': 'Q?', 'paragraphs': [
         {'idx': 0, 'title': 'A', 'paragraph_text': 'One.'}]}), [_A]),
-    ('kilt', _lines({'_id': '0', 'wikipedia_title': 'A', 'text': [
+    ('kilt', _lines({'wikipedia_id': 7, 'wikipedia_title': 'A', 'text': [
         'A\n', 'One.\n', 'Section::::X.\n', 'BULLET::::- Two.\n']}),
-     [Article('A', 'One.\n\nTwo.', '0')]),
+     [Article('A', 'One.\n\nTwo.', '7')]),
     ('pairs', '7\tOne "quote.\nx1\tTwo.\n',
      [Article('', 'One "quote.', '7'), Article('', 'Two.', 'x1')]),
     ('spark', 'title,text\nA,"so \\"it\\" is, 5\\""\n"C:\\\\","Two."\n',

@@ -20,7 +20,7 @@ class WikiExtractorTest(input_case.InputCase):
     ('<poem style="x">A\nb</poem>', 'A\nb'),
     ('A.\n<section end="x" />\n<onlyinclude>\nB.', 'A.\nB.'),
     ('5&amp;nbsp;km&lt;sup&gt;2&lt;/sup&gt;', '5 km²'),
-    ('Section::::Life.\nA.\nBULLET::::- B', 'A.\nB'),
+    ('Section::::Life.\nA.\nBULLET::::- BULLET::::- B', 'A.\nB'),
     ('It is formula_12. It rains.', 'It rains.'),
     ('Call codice_3 first. It rains.', 'It rains.'),
     ('A.<ref name="x">B</ref>\n{{reflist}}\n[[Category:C]]', 'A.'),
