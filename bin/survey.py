@@ -4,10 +4,12 @@ r"""Looks at articles and questions before anything is made of them.
       --output_dir=runs/survey
 
 Writes survey.json: counts of articles, words, and sentences with a salient
-span, and the speed of this machine. Questions are divided by article into
+span, and the speed of this machine. articles.jsonl has the articles, of any
+format, so that they are converted once. Questions are divided by article into
 train_questions.jsonl and held_out_questions.jsonl, a tenth.
 """
 
+from collections.abc import Iterable, Iterator
 import json
 import os
 
@@ -17,8 +19,10 @@ from . import launcher
 from . import question_flags
 
 from absl import flags
+import tensorflow as tf
 
 from realm_tf import json_text
+from realm_tf.corpus import article_records
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import terms
 from realm_tf.data import surveying
@@ -34,11 +38,24 @@ _TAGGER = flags.DEFINE_string(
 _VOCABULARY = 8000  # Wordpieces of a model without a size.
 
 
+def _written(
+  articles: Iterable[article_records.Article], path: str
+) -> Iterator[article_records.Article]:
+  """Yields the articles, and writes them as JSON lines."""
+  with tf.io.gfile.GFile(path, 'wb') as file:
+    for article in articles:
+      line = json.dumps(article_records.record(article), ensure_ascii=False)
+      file.write(f'{line}\n'.encode(errors='replace'))  # Halves of surrogates.
+      yield article
+
+
 def main(_):
   output_dir, counts = article_flags.begin()
   questions = question_flags.read()
+  tf.io.gfile.makedirs(output_dir)
+  articles = article_flags.read('Looking', counts)
   survey, names = surveying.look(
-    article_flags.read('Looking', counts),
+    _written(articles, os.path.join(output_dir, 'articles.jsonl')),
     lambda texts: taggers.make(
       _TAGGER.value,
       find_terms=lambda: terms.find(text.split('\n') for text in texts),

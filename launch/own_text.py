@@ -137,8 +137,9 @@ def stages(
     resolve=recipe.config,
   )
   print(own_text_plan.beginning(found, plan, encoder, reader))
+  read = found_dir / 'articles.jsonl'
   work = own_text_stages.Work(
-    recipe, plan, start=start, reader=reader_dir, reading=reading
+    recipe, plan, start=start, reader=reader_dir, articles=read
   )
   work.learn_text()
   if 'towers' in plan.steps:

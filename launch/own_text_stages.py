@@ -41,7 +41,7 @@ class Work(common.Jobs):
   Args:
     start: Model directory of the encoder, or ''.
     reader: Model directory of a given reader, or ''.
-    reading: Flags of binaries that read articles.
+    articles: File of the articles, which the survey has read.
   """
 
   def __init__(
@@ -51,14 +51,14 @@ class Work(common.Jobs):
     *,
     start: str,
     reader: str,
-    reading: dict[str, Any],
+    articles: runner.Output,
   ):
     self.config, self.start, self.steps = plan.config, start, plan.steps
-    self.reading = reading
+    self.reading: dict[str, Any] = {'input': articles, 'format': 'jsonl'}
     corpus = recipe.stage(
       'corpus',
       'make_blocks',
-      **reading,
+      **self.reading,
       # Both are there, since the survey has run.
       vocab_file=runner.Input(
         f'{start or reader}/vocab.txt' if start or reader else ''

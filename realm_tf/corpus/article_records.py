@@ -96,6 +96,14 @@ def parse(where: str, record: Mapping[str, Any], keys: Keys) -> Article:
   return Article(title, text, record_fields.text_id(where, article_id))
 
 
+def record(article: Article) -> dict[str, str]:
+  """Returns a record that `parse` makes the article of, without its links."""
+  text = article.text
+  if article.title:  # `parse` drops a first line that repeats it.
+    text = f'{article.title}\n{text}'
+  return {'id': article.article_id, 'title': article.title, 'text': text}
+
+
 def _need(
   where: str, record: Mapping[str, Any], names: Sequence[str], flag: str
 ) -> None:

@@ -9,6 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
@@ -184,6 +185,16 @@ class ArticleRecordsTest(input_case.InputCase):
     for path in map(self.file, (data, lzma.compress(data))):
       expected = sources.Article('T', 'B.', 'a')
       self.assertEqual(self.articles(path), [expected])
+
+  def test_an_article_that_is_written_is_read_again(self):
+    given = [
+      *_WIKI_ARTICLES,
+      sources.Article('Bern', 'Bern\nBern is old.', 'x'),
+      sources.Article('', 'Zürich.', '0'),
+    ]
+    path = os.path.join(self.create_tempdir(), 'articles.jsonl')
+    json_text.write_lines(path, map(article_records.record, given))
+    self.assertEqual(self.articles(path), given)
 
   def test_a_key_that_is_named_must_be_there(self):
     path = self.file('{"a": 1, "text": "B."}')

@@ -56,8 +56,13 @@ class OwnTextTest(parameterized.TestCase):
     self.assertIn('Answers come from a reader that learned from your', text)
     self.assertIn(f'python -m bin.serve --model_dir={recipe.run_dir}', text)
 
-    # The articles that measure never train.
+    # The survey converts the articles once, for all.
     stages = recipe.stages
+    read = {str(stages[each].flags['input']) for each in ('corpus', 'queries')}
+    survey = pathlib.Path(recipe.run_dir, 'survey/articles.jsonl')
+    self.assertEqual(read, {str(survey)})
+
+    # The articles that measure never train.
     trained = {
       stage.config.held_out.share
       for name, stage in stages.items()
