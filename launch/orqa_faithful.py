@@ -30,7 +30,6 @@ CONFIG = config.ExperimentConfig(
     supervision='answer',
     read_titles=False,
     read_answer_block=False,
-    freeze_block_tower=True,
     joint_tokens=320,
   ),
 )

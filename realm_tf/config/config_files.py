@@ -28,11 +28,13 @@ CONFIG_FILE = 'config.json'
 # Fields of older releases -> their value, which is now a constant; None for
 # sections that no job reads.
 _CONSTANTS = {
+  'freeze_block_tower': True,
   'leaves_to_search_fraction': 0.1,
   'max_skipped_steps': 10,
   'num_to_rescore': 200,
   'over_retrieval': 0,
   'patience': 0,
+  'refresh_every_steps': 0,  # Of `finetuning`.
   'vectors': 'memory',
   'weight_decay_rate': 0.01,
   'world': None,
@@ -182,8 +184,8 @@ def write(config: experiment.ExperimentConfig, directory: str) -> None:
   import tensorflow as tf  # Takes seconds, and reading needs none.
 
   tf.io.gfile.makedirs(directory)
-  with tf.io.gfile.GFile(os.path.join(directory, CONFIG_FILE), 'w') as f:
-    f.write(json.dumps(dataclasses.asdict(config), indent=2) + '\n')
+  text = json.dumps(dataclasses.asdict(config), indent=2) + '\n'
+  json_text.replace(os.path.join(directory, CONFIG_FILE), text.encode())
 
 
 def read(directory: str) -> experiment.ExperimentConfig:

@@ -181,11 +181,6 @@ class FinetuningConfig(JobConfig):
     sentence_share: Share of the questions that are made of sentences of
       --queries_dir, next to --questions. Words that only these have are kept.
     freeze_query_tower: Whether Embed_input is not trained.
-    freeze_block_tower: Whether Embed_doc is not trained (Section 3.3). If it
-      is, each step embeds the blocks that it reads. The index, which is built
-      again at the end, scores the other blocks.
-    refresh_every_steps: Steps between rebuilds of the index; 0 builds it only
-      at the end.
     judge_every_steps: Steps between measurements of exact match on
       --dev_questions. The best parameters are kept.
     joint_tokens: Length of [CLS] question [SEP] body [SEP].
@@ -207,8 +202,6 @@ class FinetuningConfig(JobConfig):
   null_spans: bool = False
   sentence_share: float = fields.below_one(0.2)
   freeze_query_tower: bool = False
-  freeze_block_tower: bool = True
-  refresh_every_steps: int = fields.not_negative(0)
   judge_every_steps: int = fields.positive(1000)
   joint_tokens: int = 320
   eval_batch_size: int = fields.positive(32)
@@ -216,12 +209,6 @@ class FinetuningConfig(JobConfig):
   jit_compile: bool = True
 
   def check_together(self) -> None:
-    fields.check(
-      not (self.refresh_every_steps and self.freeze_block_tower),
-      '`refresh_every_steps` must be 0 with `freeze_block_tower`: the index '
-      'changes only with Embed_doc.',
-      refresh_every_steps=self.refresh_every_steps,
-    )
     fields.check(
       self.objective != 'per_block' or self.null_spans,
       "`null_spans` must be true with the objective 'per_block'.",

@@ -294,7 +294,6 @@ class Validator:
     self.questions = questions
     self._setting = table, tokenizer, config
     self._retriever = retriever
-    self._index: Optional[storage.Index] = None
     self._answerer: Optional[answerer_lib.Answerer] = None
 
   def __call__(
@@ -302,13 +301,12 @@ class Validator:
   ) -> float:
     """Returns the exact match of the current parameters, in percent.
 
-    The model must be the same object in every call.
+    Model and index must be the same objects in every call.
     """
-    answerer = self._answerer
-    if answerer is None or index is not self._index:
+    if self._answerer is None:
       search: Any = index.searcher if index else None  # Not used without one.
-      answerer = over_model(model, search, *self._setting)
-      self._index, self._answerer = index, answerer
+      self._answerer = over_model(model, search, *self._setting)
+    answerer = self._answerer
     queries = answerer.queries([each.question for each in self.questions])
     retriever = self._retriever or answerer.retriever
     found = retriever.retrieve(queries, answerer.num_read)

@@ -1,6 +1,6 @@
 """Fine-tunes for QA: questions + a pre-trained model -> a QA model.
 
-By default only Embed_input and the reader learn (Section 3.3).
+Embed_input and the reader learn (Section 3.3).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +9,6 @@ from typing import Any, Optional, cast
 from absl import logging
 
 from realm_tf import config as config_lib
-from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import whole_blocks
@@ -29,7 +28,6 @@ from realm_tf.training import finetuning_trainer
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 
-_KEPT_VERSIONS = 2  # Of the index.
 _PARTS = realm_model.EMBEDDER, realm_model.SPAN
 # (model, index, None for another search) -> exact match in percent.
 ExactMatch = Callable[[realm_model.RealmModel, Optional[storage.Index]], float]
@@ -63,7 +61,7 @@ def run(
   judged = getattr(exact_match, 'questions', None)
   data = {'questions': (questions, judged), '--retriever': type(retriever)}
   model = job.create_model(inputs, _PARTS, data, keep=keep)
-  indexes = FinetuningIndex(inputs, model, job, is_searched=not retriever)
+  index = build_index(inputs, model, job, is_searched=not retriever)
   run_loop = loop.Loop(
     job,
     own,
@@ -73,61 +71,74 @@ def run(
     ),
   )
   choice = ModelChoice(run_loop, job, exact_match, config=own)
-  retriever = _retriever(retriever, labels, inputs, job, model)
-  for index, until in indexes.each(run_loop):
-    batches = _batches(labels, inputs, run_loop, index, retriever)
-    choice.train(until, batches, index)
-  choice.restore_best()
-  if not own.freeze_block_tower:
-    indexes.build(run_loop.step)
+  batches = _batches(labels, inputs, job, run_loop, index, retriever)
+  choice.train(run_loop.num_steps, batches, index)
   if not exact_match:
     run_loop.publish()
   run_loop.finish()
 
 
-def _retriever(
-  given: Optional[interfaces.Retriever],
-  labels: answer_labels.AnswerLabels,
+def build_index(
   inputs: job_lib.Inputs,
-  job: job_lib.Job,
   model: realm_model.RealmModel,
-) -> Optional[interfaces.Retriever]:
-  """Returns `given`, with results that are kept, or the devices' retriever."""
-  config = inputs.config
-  if given:
-    return labels.questions.search_once(given, config.finetuning.num_searched)
-  if not device_retriever.is_used(job.strategy):
+  job: job_lib.Job,
+  is_searched: bool = True,
+) -> Optional[storage.Index]:
+  """Returns the index of the first parameters, which serves the whole run.
+
+  Embed_doc is frozen (Guu et al. 2020, Section 3.3). To be called before a
+  checkpoint is read. Reuses embeddings of the index of `job.init_from`. An
+  index that is not searched is only kept: without one to reuse, there is none.
+  """
+  init_from = job.init_from.model_dir
+  base = init_from and model_files.open_model(init_from).newest_index
+  if not base and not is_searched:
     return None
-  return device_retriever.DeviceRetriever(
-    job.strategy, config, inputs.special_ids, inputs.table.num_blocks, model
+  builder = index_builder.IndexBuilder(
+    inputs.table,
+    inputs.config,
+    inputs.special_ids,
+    inputs.tokenizer.mask_id,
+    model,
+    job.strategy if strategies.num_workers(job.strategy) == 1 else None,
   )
+  root = layout.index_root(job.run_dir)
+  builder.build(0, root, base=base.path if base else None, fits=False)
+  path = versions.version_path(root, 0)
+  return storage.load(path, builder.corpus_fingerprint)
 
 
 def _batches(
   labels: answer_labels.AnswerLabels,
   inputs: job_lib.Inputs,
+  job: job_lib.Job,
   run_loop: loop.Loop,
   index: Optional[storage.Index],
   retriever: Optional[interfaces.Retriever],
 ) -> Iterator[dict[str, Any]]:
   """Yields batches found by `retriever`, or by the current query embedder."""
+  config, model = inputs.config, run_loop.trainer.model
   embeddings = None
-  if isinstance(retriever, device_retriever.DeviceRetriever) and index:
+  if retriever:
+    retriever = labels.questions.search_once(
+      retriever, config.finetuning.num_searched
+    )
+  elif index and device_retriever.is_used(job.strategy):
     embeddings = index.embeddings
+    retriever = device_retriever.DeviceRetriever(
+      job.strategy, config, inputs.special_ids, inputs.table.num_blocks, model
+    )
     retriever.load_blocks(embeddings, index.searcher)
-  elif not retriever and index:
+  elif index:
     embeddings = index.embeddings
     retriever = retrievers.over_model(
-      run_loop.trainer.model,
-      index.searcher,
-      inputs.config.lengths.query_tokens,
-      inputs.special_ids,
+      model, index.searcher, config.lengths.query_tokens, inputs.special_ids
     )
   return finetuning_trainer.batches(
     labels,
     cast(interfaces.Retriever, retriever),
     embeddings,
-    experiment=inputs.config,
+    experiment=config,
     share=run_loop.share,
   )
 
@@ -180,12 +191,6 @@ class ModelChoice:
       next_step = (self._loop.step // every + 1) * every
       self._loop.train(min(until, next_step), batches)
 
-  def restore_best(self) -> None:
-    """Loads the best parameters, the newest version, into the model."""
-    newest = versions.newest(self._root)
-    if self._exact_match and newest and self.best_step != self._loop.step:
-      self._loop.trainer.model.load(model_files.read_params(newest))
-
   def _measure_if_due(self, index: Optional[storage.Index]) -> None:
     """Measures the current parameters if their step is due and new.
 
@@ -206,74 +211,3 @@ class ModelChoice:
         versions.prune(self._root, 1)
     if self._is_chief:
       metrics_log.append(self._log, step, {'exact_match': score})
-
-
-class FinetuningIndex:
-  """Builds and loads index versions; at first, of the first parameters.
-
-  With a frozen Embed_doc (Guu et al. 2020, Section 3.3) one index suffices.
-  Else the run builds an index every `refresh_every_steps` and at the end. It
-  does so between two steps, so that runs are reproducible.
-
-  Must be created before a checkpoint is read. The first build reuses embeddings
-  of the index of `job.init_from`. An index that is not searched is only kept:
-  without one to reuse, there is none.
-  """
-
-  def __init__(
-    self,
-    inputs: job_lib.Inputs,
-    model: realm_model.RealmModel,
-    job: job_lib.Job,
-    is_searched: bool = True,
-  ):
-    self._config = inputs.config.finetuning
-    self._builder = index_builder.IndexBuilder(
-      inputs.table,
-      inputs.config,
-      inputs.special_ids,
-      inputs.tokenizer.mask_id,
-      model,
-      job.strategy if strategies.num_workers(job.strategy) == 1 else None,
-    )
-    self._root = layout.index_root(job.run_dir)
-    init_from = job.init_from.model_dir
-    base = init_from and model_files.open_model(init_from).newest_index
-    self._base = base.path if base else None
-    self._exists = is_searched or base is not None
-    if self._exists:
-      self.build(0)
-
-  def build(self, step: int) -> None:
-    """Builds version `step` with the current parameters."""
-    self._builder.build(step, self._root, base=self._base, fits=False)
-    self._base = None
-    storage.prune(self._root, _KEPT_VERSIONS)
-
-  def at(self, step: int) -> Optional[storage.Index]:
-    """Returns the index for batches of `step`; UserError if it is missing."""
-    if not self._exists:
-      return None
-    every = self._config.refresh_every_steps
-    built_at = step // every * every if every else 0
-    if built_at == step:
-      self.build(step)
-    path = versions.version_path(self._root, built_at)
-    if not versions.is_complete(path):
-      raise errors.UserError(
-        f'Training from step {step} must have the index of step {built_at}. '
-        f'Found none in {self._root}. Start again in another directory.'
-      )
-    return storage.load(path, self._builder.corpus_fingerprint)
-
-  def each(
-    self, run_loop: loop.Loop
-  ) -> Iterator[tuple[Optional[storage.Index], int]]:
-    """Yields each index of a run, and the step up to which it serves."""
-    last = run_loop.num_steps
-    every = self._config.refresh_every_steps or last
-    while True:
-      step = run_loop.step
-      yield self.at(min(step, last - 1)), min(last, (step // every + 1) * every)
-      if run_loop.step >= last:
-        return

@@ -176,7 +176,6 @@ class FinetuningTrainer(step_trainer.StepTrainer):
       jit_compile=config.finetuning.jit_compile and model.prefers_xla,
     )
     self._config = config.finetuning
-    self._lengths = config.lengths
     self._special_ids = special_ids
 
   def loss_and_logs(
@@ -238,21 +237,6 @@ class FinetuningTrainer(step_trainer.StepTrainer):
       training=not self._config.freeze_query_tower,
     )  # [B, D]
     scores = tf.einsum('bd,bnd->bn', queries, batch['block_embeddings'])
-    if not self._config.freeze_block_tower:
-      blocks = self.model.embed_blocks(  # Those to read, [B, K, D].
-        joining.pack_longest(
-          batch['title_ids'],
-          batch['body_ids'],
-          *self._special_ids,
-          self._lengths.block_tokens,
-        ),
-        training=True,
-      )
-      fresh = tf.einsum('bd,bkd->bk', queries, blocks)
-      place = tf.one_hot(batch['read_rows'], scores.shape[1])  # [B, K, N]
-      is_read = tf.reduce_any(place > 0, axis=1)
-      fresh = tf.einsum('bk,bkn->bn', fresh, place)
-      scores = tf.where(is_read, fresh, scores)
     return tf.where(batch['is_compared'], scores, interfaces.NO_SCORE)
 
 
@@ -260,8 +244,6 @@ def _trained(
   model: realm_model.RealmModel, config: config_lib.FinetuningConfig
 ) -> list[tf.Variable]:
   variables = [*model.span_reader.trainable_variables]
-  if not config.freeze_block_tower:
-    variables = [*model.block_embedder.trainable_variables, *variables]
   if not config.freeze_query_tower:
     variables = [*model.query_embedder.trainable_variables, *variables]
     if model.log_temperature is not None:

@@ -12,7 +12,7 @@ bool [B, F, 1 + M].
 from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import itertools
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import tensorflow as tf
@@ -40,13 +40,6 @@ _QUESTION_WIDTH = 32  # Batches are trimmed to multiples of it.
 # Seeds found by words: at first, embeddings find too few articles with links to
 # the answer.
 _NUM_BY_WORDS = 4
-_FINETUNING: dict[
-  str, Any
-] = {  # Embed_doc is frozen, so one index serves the whole run.
-  'supervision': 'gold',
-  'freeze_block_tower': True,
-  'refresh_every_steps': 0,
-}
 
 
 def batches(
@@ -161,10 +154,9 @@ def run(
     linked: Finds the blocks that a block links to.
     words: Finds further seeds of training, by words.
   """
-  inputs = inputs.changed(
-    model=realm_model.separate_towers(inputs.config.model),
-    finetuning=dataclasses.replace(inputs.config.finetuning, **_FINETUNING),
-  )
+  gold = dataclasses.replace(inputs.config.finetuning, supervision='gold')
+  towers = realm_model.separate_towers(inputs.config.model)
+  inputs = inputs.changed(model=towers, finetuning=gold)
   config = inputs.config
   whole_blocks.check(inputs.table, config.lengths)
   job.share(config.path.batch_size)  # Checked before the run begins.
@@ -172,9 +164,7 @@ def run(
   parts = [realm_model.EMBEDDER, realm_model.PATH]
   data, keep = {'questions': questions}, realm_model.READER_PREFIXES
   model = job.create_model(inputs, parts, data, keep=keep)
-  index = cast(
-    storage.Index, finetuning_run.FinetuningIndex(inputs, model, job).at(0)
-  )
+  index = cast(storage.Index, finetuning_run.build_index(inputs, model, job))
   run_loop = loop.Loop(
     job,
     config.path,

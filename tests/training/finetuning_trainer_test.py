@@ -33,7 +33,6 @@ class _FakeModel:
     self.block_embedder = _Callable(
       lambda tokens, training: self.block[None, None], [self.block]
     )
-    self.embed_blocks = self.block_embedder
 
   @property
   def span_reader(self):
@@ -115,11 +114,9 @@ class FinetuningTrainerTest(tf.test.TestCase):
     batch = _real_batch()
     exact_twin.assert_same_step(
       self,
-      lambda jit: _trainer(
-        model, batch, jit_compile=jit, freeze_block_tower=False
-      ),
+      lambda jit: _trainer(model, batch, jit_compile=jit),
       batch,
-      [model.span_reader, model.query_embedder, model.block_embedder],
+      [model.span_reader, model.query_embedder],
     )
 
   def test_rewards_blocks_and_spans_with_the_answer(self):
@@ -219,15 +216,6 @@ class FinetuningTrainerTest(tf.test.TestCase):
           logs = trainer.train(tf.constant(1))
         is_exact = abs(logs['early_update_log_likelihood'] - expected) < 1e-5
         self.assertEqual(is_exact, is_frozen)
-
-  def test_a_read_block_trains_its_tower(self):
-    # The index has an older embedding, 0, for the read block; the tower gives
-    # 1. So f = [log 3, 0] again, and d/df log p = 1/4, times the query.
-    batch = _batch(block_embeddings=np.zeros([1, 2, 1], np.float32))
-    logs = _train(self.model, batch, freeze_block_tower=False)
-    self.assertAllClose(logs['early_update_log_likelihood'], math.log(3 / 4))
-    self.assertAllClose(self.model.block, [1.0 + math.log(3) / 4])
-    self.assertAllClose(self.model.query, [math.log(3) + 1 / 4])
 
   def _train_null(self, is_answer, has_answer, is_impossible):
     """Trains two read blocks with p(z|x) = 3/4, 1/4; returns changes.

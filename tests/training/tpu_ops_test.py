@@ -101,8 +101,7 @@ def _inverse_cloze(config):
   }
 
 
-def _finetuning(config, is_fixed=False, **changes):
-  config = tiny.changed(config, finetuning=changes)
+def _finetuning(config, is_fixed=False):
   trainer = finetuning_trainer.FinetuningTrainer(
     _optimizer(),
     _model(config, realm_model.EMBEDDER, realm_model.SPAN),
@@ -123,8 +122,6 @@ def _finetuning(config, is_fixed=False, **changes):
     return trainer, {**batch, 'fixed_scores': np.ones([_B, 3], np.float32)}
   vectors = rng.normal(size=[_B, 3, config.model.embedder.embedding_size])
   batch['block_embeddings'] = vectors.astype(np.float32)
-  if not config.finetuning.freeze_block_tower:
-    batch['title_ids'] = _ids(_B, num_read, 2)
   return trainer, batch
 
 
@@ -152,8 +149,7 @@ _CASES = {
   'inverse_cloze_mean_normalized': lambda: _inverse_cloze(
     _config({'head': 'mean', 'normalize': True})
   ),
-  # This step includes all ops of a step with a frozen tower.
-  'finetuning': lambda: _finetuning(_config(), freeze_block_tower=False),
+  'finetuning': lambda: _finetuning(_config()),
   'finetuning_fixed_scores': lambda: _finetuning(_config(), is_fixed=True),
   'tagger': lambda: _tagger(_config()),
 }
