@@ -34,71 +34,35 @@ _BATCH_BLOCKS = 1024
 _WORD = re.compile(r'[^\W_]+')
 
 
-class LinkGraph:
-  """E links between A articles.
-
-  Args:
-    targets: int32 [E], ascending within an article, without repeats.
-    offsets: Where each article's targets begin, int64 [A + 1].
-  """
-
-  def __init__(self, targets: np.ndarray, offsets: np.ndarray):
-    self.targets = targets
-    self.offsets = offsets
-
-  @classmethod
-  def open(
-    cls, corpus_dir: str, manifest: dict[str, Any], num_articles: int
-  ) -> 'LinkGraph':
-    """Opens the links of a corpus, memory-mapped; UserError without links."""
-    if not manifest.get('links'):
-      raise errors.UserError(
-        f'A corpus must hold links between its articles. Found none in '
-        f'{corpus_dir}. Make it again with bin.make_blocks --links=markup or '
-        '--links=titles.'
-      )
-    folder = os.path.join(corpus_dir, _FOLDER)
-    column = columns.Rows.open(folder, 'targets', np.int32, num_articles)
-    return cls(column.values, column.offsets)
-
-  @classmethod
-  def from_edges(
-    cls, origins: np.ndarray, targets: np.ndarray, num_articles: int
-  ) -> 'LinkGraph':
-    """Returns the graph without repeats, loops and negative targets."""
-    kept = (targets >= 0) & (targets != origins)
-    edges = origins[kept], targets[kept]
-    graph = scipy.sparse.coo_array(
-      (np.ones(len(edges[0]), bool), edges), [num_articles] * 2
-    ).tocsr()
-    graph.sum_duplicates()
-    return cls(graph.indices.astype(np.int32), graph.indptr.astype(np.int64))
-
-  def transposed(self) -> 'LinkGraph':
-    """Returns the graph with all links reversed."""
-    num = len(self.offsets) - 1
-    ones = np.ones(len(self.targets), bool)
-    graph = scipy.sparse.csr_array(
-      (ones, self.targets, self.offsets), [num, num]
-    ).tocsc()
-    return LinkGraph(graph.indices, graph.indptr)
-
-  def save(self, corpus_dir: str) -> None:
-    path = os.path.join(corpus_dir, _FOLDER, 'targets')
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    np.save(f'{path}.npy', self.targets)
-    np.save(f'{path}.offsets.npy', self.offsets)
+def open_graph(
+  corpus_dir: str, manifest: dict[str, Any], num_articles: int
+) -> scipy.sparse.csr_array:
+  """Opens the links between A articles, [A, A]; UserError without links."""
+  if not manifest.get('links'):
+    raise errors.UserError(
+      f'A corpus must hold links between its articles. Found none in '
+      f'{corpus_dir}. Make it again with bin.make_blocks --links=markup or '
+      '--links=titles.'
+    )
+  folder = os.path.join(corpus_dir, _FOLDER)
+  column = columns.Rows.open(folder, 'targets', np.int32, num_articles)
+  ones = np.ones(len(column.values), bool)
+  return scipy.sparse.csr_array(
+    (ones, column.values, column.offsets), [num_articles] * 2
+  )
 
 
-def gather(
-  values: np.ndarray, starts: np.ndarray, stops: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the slices values[start:stop] end to end, and their lengths."""
-  lengths = stops - starts
-  ends = np.cumsum(lengths)
-  places = np.arange(ends[-1] if len(ends) else 0)
-  places += np.repeat(starts - (ends - lengths), lengths)
-  return values[places], lengths
+def graph_of(
+  origins: np.ndarray, targets: np.ndarray, num_articles: int
+) -> scipy.sparse.csr_array:
+  """Returns the graph of edges without repeats, loops and negative ends."""
+  kept = (origins >= 0) & (targets >= 0) & (targets != origins)
+  graph = scipy.sparse.coo_array(
+    (np.ones(kept.sum(), bool), (origins[kept], targets[kept])),
+    [num_articles] * 2,
+  ).tocsr()
+  graph.sum_duplicates()
+  return graph
 
 
 class CorpusLinks:
@@ -136,9 +100,9 @@ class CorpusLinks:
   def write(self, corpus_dir: str) -> dict[str, Any]:
     """Writes the links of a local corpus; returns their manifest entry."""
     table = block_table.BlockTable(corpus_dir, {})
+    folder = os.path.join(corpus_dir, _FOLDER)
+    os.makedirs(folder)
     if self.kind == names.MARKUP:
-      folder = os.path.join(corpus_dir, _FOLDER)
-      os.makedirs(folder)
       titles = table.all_titles()
       named = zip(table.all_article_ids(), titles)
       keys = np.array([_key(*pair) for pair in named], np.uint64)
@@ -157,20 +121,22 @@ class CorpusLinks:
       )
     else:
       edges = title_edges(table)
-    graph = LinkGraph.from_edges(*edges, table.num_articles)
-    graph.save(corpus_dir)
-    return {'kind': self.kind, 'number': len(graph.targets)}
+    graph = graph_of(*edges, table.num_articles)
+    path = os.path.join(folder, 'targets')
+    np.save(f'{path}.npy', graph.indices.astype(np.int32))
+    np.save(f'{path}.offsets.npy', graph.indptr.astype(np.int64))
+    return {'kind': self.kind, 'number': graph.nnz}
 
 
 def join(
   keys: np.ndarray, titles: np.ndarray, links: np.ndarray, redirects: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns (origins, targets) between A articles, int64 [n]; -1: no target.
+  """Returns (origins, targets) between A articles, int64 [E]; -1 for none.
 
   Args:
     keys: Hash of each article, uint64 [A].
     titles: Hash of each article's title, uint64 [A].
-    links: (key, title), uint64 [E, 2], sorted.
+    links: (key, title), uint64 [E, 2].
     redirects: (title, title), uint64 [R, 2], sorted.
   """
   # Of several articles with one title, links lead to the first.
@@ -179,12 +145,7 @@ def join(
   to = block_table.find_sorted(links[lost, 1], redirects[:, 0])
   lost, to = lost[to >= 0], to[to >= 0]
   goals[lost] = block_table.find_hashes(redirects[to, 1], titles)
-  targets, lengths = gather(
-    goals,
-    np.searchsorted(links[:, 0], keys, 'left'),
-    np.searchsorted(links[:, 0], keys, 'right'),
-  )
-  return np.repeat(np.arange(len(keys)), lengths), targets
+  return block_table.find_hashes(links[:, 0], keys), goals
 
 
 def _key(article_id: str, title: str) -> int:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Union
 
 import numpy as np
+import scipy.sparse
 import tensorflow as tf
 
 from realm_tf import interfaces
@@ -35,21 +36,23 @@ NUM_TARGETS = 32  # Linked blocks per seed: the nearest to the question.
 # (rows of queries int [n], block ids int [n]) -> scores, float [n].
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _Embeddings = Union[embedding_shards.Embeddings, np.ndarray]  # [N, D].
+# `find_paths` of some blocks: (queries, seeds) -> (blocks, embeddings).
+Paths = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class LinkedBlocks:
   """Finds blocks of articles that are linked with given blocks' articles."""
 
-  def __init__(self, graph: link_graph.LinkGraph, article_rows: np.ndarray):
-    self._graphs = graph, graph.transposed()
+  def __init__(self, graph: scipy.sparse.csr_array, article_rows: np.ndarray):
+    self._graphs = graph, graph.T.tocsr()
     self._article_rows = article_rows  # Each block's article, ascending, [N].
-    articles = np.arange(len(graph.offsets))
+    articles = np.arange(len(graph.indptr))
     self._first_blocks = np.searchsorted(article_rows, articles)  # [A + 1]
 
   @classmethod
   def over_table(cls, table: block_table.BlockTable) -> 'LinkedBlocks':
     """Opens the links of a corpus; UserError if it has none."""
-    graph = link_graph.LinkGraph.open(
+    graph = link_graph.open_graph(
       table.corpus_dir, table.manifest, table.num_articles
     )
     return cls(graph, table.article_rows)
@@ -94,7 +97,7 @@ class LinkedBlocks:
 
   def _linked(
     self,
-    graphs: Sequence[link_graph.LinkGraph],
+    graphs: Sequence[scipy.sparse.csr_array],
     rows: np.ndarray,
     articles: np.ndarray,
     scores: np.ndarray,
@@ -105,9 +108,9 @@ class LinkedBlocks:
     """
     links = []
     for graph in graphs:
-      starts = graph.offsets[articles]
-      stops = np.minimum(graph.offsets[articles + 1], starts + MAX_LINKS)
-      targets, numbers = link_graph.gather(graph.targets, starts, stops)
+      starts = graph.indptr[articles]
+      stops = np.minimum(graph.indptr[articles + 1], starts + MAX_LINKS)
+      targets, numbers = _gather(graph.indices, starts, stops)
       links.append(
         (np.repeat(rows, numbers), targets, np.repeat(scores, numbers))
       )
@@ -115,9 +118,8 @@ class LinkedBlocks:
     kept = _first_of_each(rows, articles, scores)
     rows, articles, scores = rows[kept], articles[kept], scores[kept]
     starts, stops = (self._first_blocks[articles + i] for i in (0, 1))
-    blocks, numbers = link_graph.gather(
-      np.arange(len(self._article_rows)), starts, stops
-    )
+    every = np.arange(len(self._article_rows))
+    blocks, numbers = _gather(every, starts, stops)
     return np.repeat(rows, numbers), blocks, np.repeat(scores, numbers)
 
 
@@ -158,31 +160,29 @@ class LinkedBm25:
     )
 
 
-class Paths:
-  """Finds the paths that begin at given blocks; `embeddings` are [N, D]."""
+def find_paths(
+  linked: LinkedBlocks,
+  embeddings: _Embeddings,
+  queries: np.ndarray,
+  seeds: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the last block of each path from given blocks, and its embedding.
 
-  def __init__(self, linked: LinkedBlocks, embeddings: _Embeddings):
-    self._linked, self._embeddings = linked, embeddings
+  Args:
+    embeddings: float32 [N, D].
+    queries: float32 [Q, D].
+    seeds: Blocks, int [Q, F]; negative for none.
 
-  def of(
-    self, queries: np.ndarray, seeds: np.ndarray
-  ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the last block of each path, and its embedding.
-
-    Args:
-      queries: float32 [Q, D].
-      seeds: Blocks, int [Q, F]; negative for none.
-
-    Returns:
-      Blocks, int32 [Q, F, 1 + M]: each seed and the M best blocks that it links
-      to; -1 where there are fewer. Embeddings, float32 [Q, F, 1 + M, D].
-    """
-    score = _score(np.repeat(queries, seeds.shape[1], 0), self._embeddings)
-    targets = self._linked.targets(seeds.ravel(), score, NUM_TARGETS)
-    blocks = np.concatenate(
-      [seeds[..., None], targets.reshape(*seeds.shape, NUM_TARGETS)], axis=-1
-    )
-    return blocks, _read_vectors(self._embeddings, np.maximum(blocks, 0))
+  Returns:
+    Blocks, int32 [Q, F, 1 + M]: each seed and the M best blocks that it links
+    to; -1 where there are fewer. Embeddings, float32 [Q, F, 1 + M, D].
+  """
+  score = _score(np.repeat(queries, seeds.shape[1], 0), embeddings)
+  targets = linked.targets(seeds.ravel(), score, NUM_TARGETS)
+  blocks = np.concatenate(
+    [seeds[..., None], targets.reshape(*seeds.shape, NUM_TARGETS)], axis=-1
+  )
+  return blocks, _read_vectors(embeddings, np.maximum(blocks, 0))
 
 
 class PathSearcher:
@@ -208,17 +208,27 @@ class PathSearcher:
   def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     """Searches `queries`, float32 [Q, D]; scores are log p(z|x)."""
     seeds = self._searcher.search(queries, NUM_PATH_SEEDS).block_ids
-    blocks, vectors = self._paths.of(queries, seeds)
-    scores = self._score(queries, vectors, blocks >= 0).numpy()
-    places = np.nonzero(blocks >= 0)
-    rows, ids, scores = places[0], blocks[places], scores[places]
+    blocks, vectors = self._paths(queries, seeds)
+    exists = blocks >= 0
+    scores = self._score(queries, vectors, exists).numpy()[exists]
     # The log of the summed probabilities of a row's paths to the same block.
-    order = np.lexsort((ids, rows))
-    rows, ids, scores = rows[order], ids[order], scores[order]
-    is_first = _first_of_run(rows, ids)
-    sums = np.logaddexp.reduceat(scores, np.flatnonzero(is_first))
-    shape = len(queries), k
-    return _best(rows[is_first], ids[is_first], sums, shape=shape)
+    keys = _keys(np.nonzero(exists)[0], blocks[exists])
+    keys, group = np.unique(keys, return_inverse=True)
+    sums = np.full(len(keys), -np.inf, np.float32)
+    np.logaddexp.at(sums, group, scores)
+    rows, ids = np.divmod(keys, 1 << 32)
+    return _best(rows, ids, sums, shape=(len(queries), k))
+
+
+def _gather(
+  values: np.ndarray, starts: np.ndarray, stops: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the slices values[start:stop] end to end, and their lengths."""
+  lengths = stops - starts
+  ends = np.cumsum(lengths)
+  places = np.arange(ends[-1] if len(ends) else 0)
+  places += np.repeat(starts - (ends - lengths), lengths)
+  return values[places], lengths
 
 
 def _score(queries: np.ndarray, embeddings: _Embeddings) -> Score:
@@ -238,11 +248,9 @@ def _read_vectors(embeddings: _Embeddings, block_ids: np.ndarray) -> np.ndarray:
   return vectors[places.reshape(block_ids.shape)]
 
 
-def _first_of_run(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-  """Returns whether each sorted pair differs from its predecessor, bool [n]."""
-  is_first = np.ones(len(rows), bool)
-  is_first[1:] = (rows[1:] != rows[:-1]) | (values[1:] != values[:-1])
-  return is_first
+def _keys(rows: np.ndarray, block_ids: np.ndarray) -> np.ndarray:
+  """Returns a number for each pair of a row and a block, int64 [n]."""
+  return (rows.astype(np.int64) << 32) + block_ids
 
 
 def _best(
@@ -273,5 +281,6 @@ def _first_of_each(
   rows: np.ndarray, values: np.ndarray, scores: np.ndarray
 ) -> np.ndarray:
   """Returns the index of the best score of each (row, value), sorted."""
-  order = np.lexsort((-scores, values, rows))
-  return order[_first_of_run(rows[order], values[order])]
+  order = np.argsort(-scores, kind='stable')
+  keys = _keys(rows[order], values[order])
+  return order[np.unique(keys, return_index=True)[1]]

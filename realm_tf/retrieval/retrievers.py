@@ -1,6 +1,7 @@
 """--retriever -> the retriever that it names, and searches of an index."""
 
 from collections.abc import Callable
+import functools
 from typing import Optional
 
 import numpy as np
@@ -118,7 +119,7 @@ def open(
       '--retriever=path needs a model that scores paths. Found none in '
       f'{opened.path}. Make one with bin.train_path.'
     )
-  paths = linked_blocks.Paths(linked, index.embeddings)
+  paths = functools.partial(linked_blocks.find_paths, linked, index.embeddings)
   return over_index(
     opened, linked_blocks.PathSearcher(paths, index.searcher, scorer)
   )

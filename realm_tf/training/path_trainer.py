@@ -11,6 +11,7 @@ bool [B, F, 1 + M].
 
 from collections.abc import Callable, Iterator, Sequence
 import dataclasses
+import functools
 import itertools
 from typing import cast
 
@@ -76,7 +77,7 @@ def batches(
     others, seeds = by_words.block_ids, found.block_ids
     is_double = (seeds[:, :, None] == others[:, None]).any(axis=-1)
     seeds = np.concatenate([others, np.where(is_double, -1, seeds)], axis=1)
-    blocks, vectors = paths.of(queries, seeds)  # [B, F, 1 + M], [..., D]
+    blocks, vectors = paths(queries, seeds)  # [B, F, 1 + M], [..., D]
     has_answer, is_compared = (
       np.stack(
         [
@@ -181,7 +182,9 @@ def run(
       embed,
       index.searcher,
       words=words,
-      paths=linked_blocks.Paths(linked, index.embeddings),
+      paths=functools.partial(
+        linked_blocks.find_paths, linked, index.embeddings
+      ),
       experiment=config,
       share=run_loop.share,
     )

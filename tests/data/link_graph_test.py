@@ -79,13 +79,13 @@ class CorpusLinksTest(parameterized.TestCase):
   def _links(self, name):
     """Returns title -> linked titles, for articles with links."""
     table = block_table.BlockTable.open(self._path(name), verify=True)
-    graph = link_graph.LinkGraph.open(
+    graph = link_graph.open_graph(
       self._path(name), table.manifest, table.num_articles
     )
-    self.assertEqual(table.manifest['links']['number'], len(graph.targets))
+    self.assertEqual(table.manifest['links']['number'], graph.nnz)
     titles = np.array(table.all_titles())
-    ends = zip(graph.offsets, graph.offsets[1:])
-    found = {t: titles[graph.targets[i:j]] for t, (i, j) in zip(titles, ends)}
+    ends = zip(graph.indptr, graph.indptr[1:])
+    found = {t: titles[graph.indices[i:j]] for t, (i, j) in zip(titles, ends)}
     return {t: each.tolist() for t, each in found.items() if len(each)}
 
   def _assert_same(self, first, second):
@@ -148,8 +148,8 @@ class JoinTest(absltest.TestCase):
       [[10, 20], [11, 40], [11, 50], [12, 30], [12, 60], [13, 20]], np.uint64
     )
     origins, targets = link_graph.join(keys, titles, links, redirects)
-    self.assertEqual(origins.tolist(), [0, 1, 1, 2, 2])
-    self.assertEqual(targets.tolist(), [1, -1, 1, 0, 0])
+    self.assertEqual(origins.tolist(), [0, 1, 1, 2, 2, -1])
+    self.assertEqual(targets.tolist(), [1, -1, 1, 0, 0, 1])
 
 
 def _table(titles, texts):
@@ -205,39 +205,12 @@ class TitleLinksTest(absltest.TestCase):
     self.assertGreater(len(whole[0]), 100)
 
 
-def _graph():
-  """Returns 0 -> 1, 3; 1 -> 0; 2 -> nothing; 3 -> 1."""
-  origins, targets = np.array([[0, 3], [3, 1], [0, 1], [0, 3], [1, 0]]).T
-  return link_graph.LinkGraph.from_edges(origins, targets, 4)
-
-
-class LinkGraphTest(absltest.TestCase):
-  def test_edges_are_sorted_and_kept_once(self):
-    graph = _graph()
-    self.assertEqual(graph.targets.tolist(), [1, 3, 0, 1])
-    self.assertEqual(graph.offsets.tolist(), [0, 2, 3, 3, 4])
-    self.assertEqual(graph.targets.dtype, np.int32)
-    self.assertEqual(graph.offsets.dtype, np.int64)
-
-  def test_negative_targets_and_loops_are_left_out(self):
-    origins, targets = np.array([0, 0, 1]), np.array([-1, 0, 0])
-    graph = link_graph.LinkGraph.from_edges(origins, targets, 2)
-    self.assertEqual(graph.targets.tolist(), [0])
-    self.assertEqual(graph.offsets.tolist(), [0, 0, 1])
-
-  def test_transposed_reverses_all_links(self):
-    back = _graph().transposed()
-    self.assertEqual(back.targets.tolist(), [1, 0, 3, 0])
-    self.assertEqual(back.offsets.tolist(), [0, 1, 3, 3, 4])
-
-  def test_gather_joins_slices_end_to_end(self):
-    starts, stops = np.array([7, 5, 0]), np.array([8, 5, 2])
-    values, lengths = link_graph.gather(np.arange(9), starts, stops)
-    self.assertEqual(values.tolist(), [7, 0, 1])
-    self.assertEqual(lengths.tolist(), [1, 0, 2])
-    values, lengths = link_graph.gather(values, starts[:0], stops[:0])
-    self.assertEmpty(values)
-    self.assertEmpty(lengths)
+class GraphTest(absltest.TestCase):
+  def test_edges_are_kept_once_without_loops_and_negative_ends(self):
+    edges = [[0, 3], [3, 1], [0, 1], [0, 3], [1, 0], [1, 1], [2, -1], [-1, 2]]
+    graph = link_graph.graph_of(*np.array(edges).T, 4)
+    self.assertEqual(graph.indices.tolist(), [1, 3, 0, 1])
+    self.assertEqual(graph.indptr.tolist(), [0, 2, 3, 3, 4])
 
 
 if __name__ == '__main__':

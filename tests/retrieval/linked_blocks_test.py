@@ -1,5 +1,6 @@
 """Tests for realm_tf.retrieval.linked_blocks."""
 
+import functools
 from unittest import mock
 
 from absl.testing import absltest
@@ -23,7 +24,7 @@ _SCORES = np.array([[9, 1, 3, 5, 7, 2, 8], [0, 0, 0, 0, 0, 6, 4]], np.float32)
 
 
 def _linked():
-  graph = link_graph.LinkGraph.from_edges(*_LINKS, 5)
+  graph = link_graph.graph_of(*_LINKS, 5)
   return linked_blocks.LinkedBlocks(graph, _ARTICLE_ROWS)
 
 
@@ -111,9 +112,7 @@ class AdaptersTest(absltest.TestCase):
     texts = ['a city', 'near the sea', 'money: sol', 'money: yuan', 'big']
     texts += ['a city', 'money']
     sparse = bm25.Bm25Retriever(titles, texts)
-    graph = link_graph.LinkGraph.from_edges(
-      np.array([0, 3]), np.array([2, 1]), 5
-    )
+    graph = link_graph.graph_of(np.array([0, 3]), np.array([2, 1]), 5)
     linked = linked_blocks.LinkedBm25(
       linked_blocks.LinkedBlocks(graph, _ARTICLE_ROWS), sparse
     )
@@ -178,9 +177,11 @@ class PathSearcherTest(absltest.TestCase):
     self.scorer(*self._call, tf.ones([1, 1, 2]) > 0)
     for variable in self.scorer.variables:
       variable.assign(rng.normal(size=variable.shape))
-    graph = link_graph.LinkGraph.from_edges(*_EDGES, 4)
+    graph = link_graph.graph_of(*_EDGES, 4)
     self.linked = linked_blocks.LinkedBlocks(graph, _PATH_ROWS)
-    self.paths = linked_blocks.Paths(self.linked, self.embeddings)
+    self.paths = functools.partial(
+      linked_blocks.find_paths, self.linked, self.embeddings
+    )
 
   def _searcher(self):
     exact = exact_search.BruteForceSearcher(self.embeddings)
@@ -214,7 +215,7 @@ class PathSearcherTest(absltest.TestCase):
   def test_the_best_linked_blocks_of_a_seed_are_kept(self):
     seeds = np.array([[0, -1], [3, 2]], np.int32)
     with mock.patch.object(linked_blocks, 'NUM_TARGETS', 2):
-      blocks, vectors = self.paths.of(self.queries[:2], seeds)
+      blocks, vectors = self.paths(self.queries[:2], seeds)
     scores = self.embeddings[[2, 3, 4]] @ self.queries[0]
     kept = (2 + np.argsort(-scores)[:2]).tolist()
     self.assertEqual(

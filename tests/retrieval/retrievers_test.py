@@ -41,7 +41,7 @@ def _loaded(path_scorer=None):
 class OpenTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    graph = link_graph.LinkGraph.from_edges(np.array([0]), np.array([2]), 3)
+    graph = link_graph.graph_of(np.array([0]), np.array([2]), 3)
     linked = linked_blocks.LinkedBlocks(graph, np.arange(3))
     self.enter_context(
       mock.patch.object(
