@@ -10,7 +10,6 @@ from realm_tf.config import networks
 # training on questions takes negatives, as Karpukhin et al. 2020 do.
 NUM_COMPARED = 100
 _SHOWN = 10  # Blocks shown to people.
-_MOST_TOKENS = 65_536  # Memory for this length is reserved in advance.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,9 +20,7 @@ class LengthConfig(fields.Config):
   block_tokens: int = 288  # [CLS] title [SEP] body [SEP], for embedding.
   joint_tokens: int = 384  # [CLS] x [SEP] body [SEP], for reading.
   # Read questions and titles count without special tokens, and are cut.
-  question_tokens: int = fields.bounded(
-    30, f'be in [1, {_MOST_TOKENS}]', lambda value: 1 <= value <= _MOST_TOKENS
-  )
+  question_tokens: int = fields.size(30)
   title_tokens: int = fields.positive(32)
   max_masked: int = fields.positive(10)  # M, masked wordpieces of a query.
   # Whether a block too long to embed, or to read with the longest query, is cut

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 _T = TypeVar('_T')
 _Number = TypeVar('_Number', int, float)
+_LARGEST = 1 << 20  # Above all vocabularies, but a damaged file may have more.
 
 
 def bounded(default: _T, bound: str, holds: Callable[[_T], bool]) -> _T:
@@ -23,6 +24,15 @@ def bounded(default: _T, bound: str, holds: Callable[[_T], bool]) -> _T:
 def positive(default: _Number) -> _Number:
   """Returns a field for a number above 0."""
   return bounded(default, 'be positive', lambda value: value > 0)
+
+
+def size(default: int, at_least: int = 1) -> int:
+  """Returns a field for a size of a network, which the memory must hold."""
+  return bounded(
+    default,
+    f'be in [{at_least}, {_LARGEST}]',
+    lambda value: at_least <= value <= _LARGEST,
+  )
 
 
 def not_negative(default: _Number) -> _Number:

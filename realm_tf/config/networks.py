@@ -24,12 +24,12 @@ class BertConfig(fields.Config):
       exact, for weights trained with it; 'relu' costs a fifth of GELU on CPU.
   """
 
-  vocab_size: int = fields.not_negative(0)
-  hidden_size: int = fields.positive(768)
-  num_layers: int = fields.positive(12)
-  num_heads: int = fields.positive(12)
-  intermediate_size: int = fields.positive(3072)
-  max_positions: int = fields.positive(512)
+  vocab_size: int = fields.size(0, at_least=0)
+  hidden_size: int = fields.size(768)
+  num_layers: int = fields.size(12)
+  num_heads: int = fields.size(12)
+  intermediate_size: int = fields.size(3072)
+  max_positions: int = fields.size(512)
   initializer_range: float = fields.positive(0.02)
   initializer: str = fields.one_of('truncated_normal', 'mimetic')
   dropout_rate: float = fields.rate(0.1)
@@ -71,7 +71,7 @@ class EmbedderConfig(fields.Config):
 
   head: str = fields.one_of('cls', 'pooled', 'mean', 'max', 'first')
   dense: str = fields.one_of('none', 'identity', 'tanh')
-  embedding_size: int = fields.positive(128)
+  embedding_size: int = fields.size(128)
   normalize: bool = False
   score_scale: float = fields.positive(1.0)
   shared_towers: bool = False
@@ -94,16 +94,16 @@ class EmbedderConfig(fields.Config):
 class Seq2SeqConfig(fields.Config):
   """A T5 (Raffel et al. 2020) without dropout; defaults are T5 v1.0 small."""
 
-  vocab_size: int = fields.not_negative(0)  # 0: as the corpus's vocabulary.
-  hidden_size: int = fields.positive(512)  # Width of a layer.
-  head_size: int = fields.positive(64)  # Width of an attention head.
-  num_layers: int = fields.positive(6)
-  num_decoder_layers: int = fields.not_negative(0)  # 0: `num_layers`.
-  num_heads: int = fields.positive(8)
-  intermediate_size: int = fields.positive(2048)  # Feed-forward width.
+  vocab_size: int = fields.size(0, at_least=0)  # 0: as the corpus's vocabulary.
+  hidden_size: int = fields.size(512)  # Width of a layer.
+  head_size: int = fields.size(64)  # Width of an attention head.
+  num_layers: int = fields.size(6)
+  num_decoder_layers: int = fields.size(0, at_least=0)  # 0: `num_layers`.
+  num_heads: int = fields.size(8)
+  intermediate_size: int = fields.size(2048)  # Feed-forward width.
   activation: str = fields.one_of('relu', 'gated_gelu')  # v1.1: the latter.
   tied_logits: bool = True  # Whether embeddings give the logits, as in v1.0.
-  num_buckets: int = fields.positive(32)  # For relative positions.
+  num_buckets: int = fields.size(32)  # For relative positions.
   max_distance: int = fields.positive(128)  # Farther positions are one bucket.
 
 
@@ -132,8 +132,8 @@ class ModelConfig(fields.Config):
   reader_bert: BertConfig = BertConfig()
   embedder: EmbedderConfig = EmbedderConfig()
   span_head: str = fields.one_of('mlp', 'linear', 'linear_null')
-  span_hidden_size: int = fields.positive(256)
-  max_span_width: int = fields.positive(10)
+  span_hidden_size: int = fields.size(256)
+  max_span_width: int = fields.size(10)
   seq2seq: Seq2SeqConfig = Seq2SeqConfig()
   train_dtype: str = fields.one_of('auto', 'float32', 'bfloat16')
   recompute_activations: bool = False

@@ -21,7 +21,6 @@ from realm_tf.exchange import sentence_transformers
 from realm_tf.exchange import span_heads
 from realm_tf.exchange import t5
 from realm_tf.model import bert
-from realm_tf.model import config_sizes
 from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.text import tokenizer_files
@@ -161,7 +160,6 @@ def read(path: str) -> imported.Imported:
   if values['model_type'] == 'distilbert':
     report = _add_types(arrays, report, model.reader_bert.hidden_size)
   hugging_face_names.check_whole(report, path)
-  config_sizes.check(model, arrays, path)
   size = model.reader_bert.hidden_size
   for name in report.missing:  # Poolers; zeros where no head reads them.
     if name.startswith('reader_') or model.embedder.head != 'pooled':

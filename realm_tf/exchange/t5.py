@@ -15,7 +15,6 @@ from realm_tf import errors
 from realm_tf import json_text
 from realm_tf.exchange import hugging_face_files
 from realm_tf.exchange import imported
-from realm_tf.model import config_sizes
 from realm_tf.model import seq2seq
 from realm_tf.model import weights
 from realm_tf.run import layout
@@ -164,7 +163,6 @@ def read(
     )
   if config.tied_logits:
     arrays.pop(_PREFIX + 'decoder/logits/kernel', None)
-  config_sizes.check(config_lib.ModelConfig(seq2seq=config), arrays, directory)
   return config, arrays
 
 

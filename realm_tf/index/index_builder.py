@@ -334,7 +334,6 @@ def open_builder(
   whole_blocks.check(table, config.lengths)
   tokenizer = opened.tokenizer
   model_files.check_vocabulary(model_dir, tokenizer, table)
-  opened.read_params()  # Compares their sizes with the config's.
   return IndexBuilder(
     table, config, tokenizer.special_ids, tokenizer.mask_id, strategy=strategy
   )

@@ -15,7 +15,6 @@ from realm_tf import errors
 from realm_tf.config import config_files
 from realm_tf.data import block_table
 from realm_tf.index import storage
-from realm_tf.model import config_sizes
 from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.run import layout
@@ -50,13 +49,8 @@ class OpenModel:
   index: storage.Index = _NOT_OPENED  # None without `with_index`.
 
   def read_params(self) -> dict[str, np.ndarray]:
-    """Returns the newest parameters.
-
-    Raises UserError if they are damaged, or have other sizes than the config.
-    """
-    arrays = read_params(self.params)
-    config_sizes.check(self.config.model, arrays, self.params.path)
-    return arrays
+    """Returns the newest parameters; UserError if they are damaged."""
+    return read_params(self.params)
 
   def with_index(self, index_dir: Optional[str] = None) -> 'OpenModel':
     """Returns this model with an index of the corpus, by default the newest.

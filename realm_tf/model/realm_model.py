@@ -256,13 +256,15 @@ def has_null_spans(names: Iterable[str]) -> bool:
 
 
 def require_parts(report: weights.LoadReport, source: str) -> None:
-  """Raises UserError unless `source` had every variable."""
-  if report.missing:
+  """Raises UserError unless `source` had the used networks' variables alone."""
+  networks = {name.partition('/')[0] for name in report.used}
+  others = [n for n in report.left_over if n.partition('/')[0] in networks]
+  if wrong := report.missing or others:
     raise errors.UserError(
-      f'Parameters must fit the config. {source} lacks {report.missing[0]} '
-      f'and {len(report.missing) - 1} more of '
-      f'{len(report.missing) + len(report.used)} variables. Use the config of '
-      'their training.'
+      f'Parameters must fit the config. {source} '
+      f'{"lacks" if report.missing else "also has"} {wrong[0]} and '
+      f'{len(wrong) - 1} more of {len(wrong) + len(report.used)} variables. '
+      'Use the config of their training.'
     )
 
 

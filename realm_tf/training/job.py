@@ -292,7 +292,7 @@ def load_params(
       if name.startswith('reader_') and '/pooler_transform/' not in name
     ]
     realm_model.require_parts(
-      report._replace(missing=lacking), init_from.reader_dir
+      report._replace(missing=lacking, left_over=[]), init_from.reader_dir
     )
   logging.info(
     'From %s: %d variables used; new: %s; left over: %s.',
