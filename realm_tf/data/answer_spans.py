@@ -5,7 +5,6 @@ Evaluation compares words; `text.answers` says how often the results differ.
 answer neither begins with one nor ends before one.
 """
 
-import collections
 from collections.abc import Sequence
 from typing import Optional
 
@@ -64,7 +63,6 @@ def contain(
 
 
 _BLOCKS = 1024  # Compared at once; most searches end with the first.
-_MAX_WIDTH = 8  # Wordpieces of an answer's beginning that are hashed.
 
 
 def is_any_in(
@@ -74,19 +72,9 @@ def is_any_in(
 
   Each answer is its wordpieces, int32 [width].
   """
-  by_width = collections.defaultdict(list)
-  for answer in answers:
-    if len(answer):
-      by_width[min(len(answer), _MAX_WIDTH)].append(answer)
   for start in range(0, table.num_blocks, _BLOCKS):
     ids = np.arange(start, min(start + _BLOCKS, table.num_blocks))
     bodies = table.gather(ids, 1, length)[1]
-    for width, group in by_width.items():
-      known = np.unique(block_table.hash_runs(bodies, width))
-      own = block_table.hash_runs(
-        np.stack([answer[:width] for answer in group]), width
-      )
-      likely = np.flatnonzero(block_table.find_sorted(own[:, 0], known) >= 0)
-      if contain(bodies, [group[i] for i in likely]).any():
-        return True
+    if any(contain(bodies, [answer]).any() for answer in answers):
+      return True
   return False

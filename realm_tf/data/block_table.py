@@ -317,17 +317,3 @@ def find_sorted(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
     return np.full(len(keys), -1, np.int64)
   places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
   return np.where(known[places] == keys, places, -1)
-
-
-def hash_runs(codes: np.ndarray, width: int) -> np.ndarray:
-  """Returns a hash of each run of `width` numbers, uint64 [..., L - width + 1].
-
-  `codes` are int [..., L]; without a run the result is empty.
-  """
-  if codes.shape[-1] < width:
-    return np.zeros([*codes.shape[:-1], 0], np.uint64)
-  runs = np.lib.stride_tricks.sliding_window_view(codes, width, axis=-1)
-  factor = np.uint64(0x9E3779B97F4A7C15)
-  return runs.astype(np.uint64) @ factor ** np.arange(
-    1, width + 1, dtype=np.uint64
-  )

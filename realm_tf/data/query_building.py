@@ -23,7 +23,7 @@ from realm_tf.text import wordpiece
 _MIN_TOKENS = 6
 _WITHOUT_SPAN = 'sentence without salient span'
 _BATCH_SENTENCES = 8192
-_WINDOW = 8  # Characters.
+_GAP = '\n\0\n'  # Between blocks: no sentence has it.
 # Headings, list items and leftover markup do not match.
 _ENDS_LIKE_A_SENTENCE = re.compile(r'[.!?]["”’\')\]]*$')
 
@@ -118,31 +118,20 @@ def find_own_blocks(
   if title:
     ids = np.union1d(ids, table.find_title(title))
   bodies = table.texts(ids)
+  text = _GAP.join(bodies)
+  starts = np.cumsum([0] + [len(body) + len(_GAP) for body in bodies])
   found: list[int] = []
-  known, current = None, 0
+  last = 0
   for sentence in sentences:
-    # Searching all bodies for every missing sentence takes quadratic time.
-    if (
-      known is not None
-      and (block_table.find_sorted(_windows(sentence), known) < 0).any()
-    ):
+    # Sentences come in order, so the search continues from the last hit.
+    place = text.find(sentence, last)
+    place = text.find(sentence) if place < 0 else place
+    if place < 0:
       found.append(interfaces.NULL_BLOCK)
       continue
-    # Sentences come in order, so the search continues from the last hit.
-    order = itertools.chain(range(current, len(bodies)), range(current))
-    row = next((row for row in order if sentence in bodies[row]), None)
-    found.append(interfaces.NULL_BLOCK if row is None else int(ids[row]))
-    if row is not None:
-      current = row
-    elif known is None and bodies:
-      known = np.unique(np.concatenate([_windows(body) for body in bodies]))
+    found.append(int(ids[np.searchsorted(starts, place, 'right') - 1]))
+    last = place
   return found
-
-
-def _windows(text: str) -> np.ndarray:
-  """Returns a hash of each run of _WINDOW characters, uint64 [n]."""
-  codes = np.frombuffer(text.encode('utf-32-le', 'replace'), np.uint32)
-  return block_table.hash_runs(codes, _WINDOW)
 
 
 def split(text: str, counts: counts_lib.Counts) -> list[str]:

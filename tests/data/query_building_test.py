@@ -16,7 +16,6 @@ from realm_tf.data import block_table
 from realm_tf.data import query_building
 from realm_tf.data import query_table
 from tests import fakes
-from tests import linear_time
 from tests import tiny
 
 _TOKENIZER = fakes.tokenizer(
@@ -152,14 +151,6 @@ class QueryBuildingTest(absltest.TestCase):
           self.assertIn(sentence, texts[row])
         else:
           self.assertFalse(any(sentence in text for text in texts))
-
-  def test_sentences_of_another_version_take_linear_time(self):
-    def find(text):
-      texts = [text[i : i + 1000] for i in range(0, len(text), 1000)]
-      sentences = [text[i : i + 60] + '#' for i in range(0, len(text), 200)]
-      query_building.find_own_blocks(sentences, 'a', '', _texts(texts))
-
-    linear_time.check(find, linear_time.TEXTS['sentences'], 1000)
 
   def test_keeps_known_spans_and_drops_parts_of_words(self):
     sentences = [

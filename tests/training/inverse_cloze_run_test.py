@@ -73,7 +73,7 @@ class InverseClozeRunTest(absltest.TestCase):
 
   def test_questions_without_a_block_leave_no_run_directory(self):
     question = questions_lib.Question('a ?', ('zz',), gold_id='first')
-    with self.assertRaisesRegex(errors.UserError, 'Found none of 1 answers'):
+    with self.assertRaisesRegex(errors.UserError, 'of the first 1 answers'):
       self._run('run', _run_config(), [question])
     self.assertFalse(os.path.exists(os.path.join(self.directory, 'run')))
 
