@@ -15,11 +15,8 @@ import itertools
 import json
 import os
 import shutil
-import threading
-import time
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
-from absl import logging
 import tensorflow as tf
 
 from realm_tf import errors
@@ -33,7 +30,6 @@ SMALL_BYTES = 8 << 20
 _OWN_SHA256 = 'manifest_sha256'
 _FORBIDDEN = '\\:\0'  # Occur in other systems' paths, drives and URLs.
 _CHUNK_BYTES = 1 << 20
-_PAUSE_SECS = 0.01  # At most 100 MB/s, a tenth of a core.
 _FILE = {'size': json_text.COUNT, 'sha256': json_text.SHA256}
 _FIELDS = {
   'files': json_text.map_of(json_text.object_of(_FILE)),
@@ -134,23 +130,18 @@ def check(directory: str, manifest: Mapping[str, Any], contents: bool) -> None:
 
 
 def check_file(
-  directory: str,
-  name: str,
-  expected: Mapping[str, Any],
-  contents: bool,
-  pause_secs: float = 0.0,
+  directory: str, name: str, expected: Mapping[str, Any], contents: bool
 ) -> None:
   """Raises UserError unless a file fits its entry in the manifest.
 
   Args:
     contents: Whether to compare the SHA-256 too.
-    pause_secs: Pause after each MiB that is read.
   """
   path = os.path.join(directory, name)
   try:
     found = {'size': tf.io.gfile.stat(path).length}
     if contents and found['size'] == expected['size']:
-      found = describe(path, pause_secs)
+      found = describe(path)
   except (tf.errors.OpError, OSError) as error:
     raise errors.UserError(
       f'{path} must be there: {NAME} lists it. Found: '
@@ -164,47 +155,13 @@ def check_file(
     )
 
 
-def check_in_background(
-  directory: str, manifest: Mapping[str, Any], pause_secs: float = _PAUSE_SECS
-) -> Optional[threading.Thread]:
-  """Hashes the large files in a thread; returns None if there are none.
-
-  A server can thus answer at once. A changed file is logged as an error.
-  """
-  files = manifest['files']
-  large = [name for name in files if files[name]['size'] > SMALL_BYTES]
-  if not large:
-    return None
-
-  def work() -> None:
-    begun = time.monotonic()
-    try:
-      for name in large:
-        check_file(directory, name, files[name], True, pause_secs)
-    except errors.UserError as error:
-      logging.error('A check in the background found damage: %s', error)
-      return
-    logging.info(
-      'The %d large files of %s are unchanged: %.1f GB, read in %.0f s.',
-      len(large),
-      directory,
-      sum(files[name]['size'] for name in large) / 1e9,
-      time.monotonic() - begun,
-    )
-
-  thread = threading.Thread(target=work, daemon=True)
-  thread.start()
-  return thread
-
-
-def describe(path: str, pause_secs: float = 0.0) -> dict[str, Any]:
-  """Returns size and SHA-256 of a file; pauses after each MiB."""
+def describe(path: str) -> dict[str, Any]:
+  """Returns size and SHA-256 of a file."""
   digest, size = hashlib.sha256(), 0
   with tf.io.gfile.GFile(path, 'rb') as file:
     while chunk := file.read(_CHUNK_BYTES):
       digest.update(chunk)
       size += len(chunk)
-      time.sleep(pause_secs)
   return {'size': size, 'sha256': digest.hexdigest()}
 
 

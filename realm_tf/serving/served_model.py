@@ -17,7 +17,6 @@ from realm_tf.retrieval import hot_swap
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
 from realm_tf.run import layout
-from realm_tf.run import manifests
 from realm_tf.run import versions
 from realm_tf.serving import edited_corpus
 from realm_tf.serving import explorer as explorer_lib
@@ -139,9 +138,6 @@ def live(
     ),
   )
   swap.load_first()
-  manifests.check_in_background(
-    corpus_dir, swap.current.answerer.table.manifest
-  )
   return swap
 
 

@@ -211,37 +211,5 @@ class ManifestsTest(parameterized.TestCase):
       _read(self.directory)
 
 
-class BackgroundCheckTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.directory = os.path.join(self.create_tempdir().full_path, 'x')
-    with outputs.publishing(self.directory) as (staging, _):
-      pathlib.Path(staging, 'large').write_bytes(b'abc')
-      pathlib.Path(staging, 'small').write_bytes(b'ab')
-    self.manifest = manifests.read(self.directory, manifests.ANY)
-    self.enter_context(mock.patch.object(manifests, 'SMALL_BYTES', 2))
-
-  def _start(self):
-    return manifests.check_in_background(self.directory, self.manifest)
-
-  def test_logs_one_line_if_all_files_are_unchanged(self):
-    with self.assertLogs('absl', 'INFO') as logs:
-      self._start().join()
-    self.assertLen(logs.records, 1)
-    self.assertIn('1 large files', logs.records[0].getMessage())
-
-  def test_names_a_changed_file(self):
-    pathlib.Path(self.directory, 'large').write_bytes(b'abd')
-    with self.assertLogs('absl', 'INFO') as logs:
-      self._start().join()
-    (record,) = logs.records
-    self.assertEqual(record.levelname, 'ERROR')
-    self.assertIn('large must be unchanged', record.getMessage())
-
-  def test_small_files_need_no_thread(self):
-    self.manifest['files'].pop('large')
-    self.assertIsNone(self._start())
-
-
 if __name__ == '__main__':
   absltest.main()
