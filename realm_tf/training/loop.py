@@ -6,12 +6,12 @@ an uninterrupted run.
 """
 
 import collections
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent import futures
 import contextlib
-import queue
+import functools
+import itertools
 import signal
-import threading
 from typing import Any, Optional, TypeVar
 
 from absl import logging
@@ -199,46 +199,14 @@ class Loop:
       self.save()
 
 
-def prefetch(items: Iterator[Any]) -> Iterator[Any]:
+def prefetch(items: Iterator[_Item]) -> Iterator[_Item]:
   """Yields `items` in order; a thread prepares the next ones.
 
-  An error of the iterator is raised here, at its place in the order. The thread
-  ends with the process, or when the returned generator is closed.
+  An error of the iterator is raised here, at its place in the order.
   """
-  ready: queue.Queue = queue.Queue(_DEPTH)
-  closed = threading.Event()
-  end = object()
-
-  def put(item: object, error: Optional[BaseException] = None) -> None:
-    """Waits for room, unless the reader has closed."""
-    while not closed.is_set():
-      try:
-        ready.put((item, error), timeout=0.1)
-        return
-      except queue.Full:
-        continue
-
-  def work() -> None:
-    try:
-      for item in items:
-        put(item)
-        if closed.is_set():
-          return
-      put(end)
-    except BaseException as error:  # pylint: disable=broad-except
-      put(None, error)
-
-  threading.Thread(target=work, daemon=True, name='prefetch').start()
-  try:
-    while True:
-      item, error = ready.get()
-      if error is not None:
-        raise error
-      if item is end:
-        return
-      yield item
-  finally:
-    closed.set()
+  end: Any = object()
+  ahead = _ahead(itertools.repeat(functools.partial(next, items, end)))
+  return itertools.takewhile(lambda item: item is not end, ahead)
 
 
 def prefetch_between_steps(
@@ -250,11 +218,16 @@ def prefetch_between_steps(
   `_DEPTH` items ahead. So the programs that it starts on devices have the same
   place between the steps in every run and every process.
   """
+  return _ahead(map(begin, prefetch(items)))
+
+
+def _ahead(calls: Iterable[Callable[[], Any]]) -> Iterator[Any]:
+  """Yields the results of calls, which a thread makes `_DEPTH` ahead."""
   with futures.ThreadPoolExecutor(1, 'batches') as pool:
     waiting: collections.deque[futures.Future] = collections.deque()
     try:
-      for item in prefetch(items):
-        waiting.append(pool.submit(begin(item)))
+      for call in calls:
+        waiting.append(pool.submit(call))
         if len(waiting) > _DEPTH:
           yield waiting.popleft().result()
       while waiting:
