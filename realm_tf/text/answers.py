@@ -74,18 +74,15 @@ def find_matches(text: str, patterns: Sequence[str]) -> list[tuple[int, int]]:
 class AnswerMatcher:
   """Finds blocks that hold an answer, and caches the words of blocks.
 
-  The cache shortens 10,000 questions with 20 blocks from minutes to seconds. At
-  `max_cached` blocks it is emptied.
+  The cache shortens 10,000 questions with 20 blocks from minutes to seconds.
   """
 
-  def __init__(
-    self,
-    read_texts: Callable[[Sequence[int]], Sequence[str]],
-    max_cached: int = 200_000,
-  ):
-    self._read_texts = read_texts
-    self._max_cached = max_cached
-    self._texts: dict[tuple[int, bool], str] = {}
+  def __init__(self, read_texts: Callable[[Sequence[int]], Sequence[str]]):
+    @functools.lru_cache(maxsize=200_000)
+    def read(block_id: int, regex: bool) -> str:
+      return _searchable(read_texts([block_id])[0], regex)
+
+    self._read = read
 
   def matches(
     self,
@@ -103,20 +100,11 @@ class AnswerMatcher:
     found = np.zeros(block_ids.shape, bool)
     for row, (ids, regex) in enumerate(zip(block_ids, regexes, strict=True)):
       columns = np.flatnonzero(ids >= 0)
-      texts = self._searchable_texts(ids[columns].tolist(), regex)
       is_in = _finder(answers[row], regex)
-      found[row, columns] = [is_in(text) for text in texts]
+      found[row, columns] = [
+        is_in(self._read(block_id, regex)) for block_id in ids[columns].tolist()
+      ]
     return found
-
-  def _searchable_texts(self, ids: Sequence[int], regex: bool) -> list[str]:
-    missing = [i for i in dict.fromkeys(ids) if (i, regex) not in self._texts]
-    if missing and len(self._texts) + len(missing) > self._max_cached:
-      self._texts.clear()
-      missing = list(dict.fromkeys(ids))
-    texts = self._read_texts(missing) if missing else ()
-    for i, text in zip(missing, texts):
-      self._texts[i, regex] = _searchable(text, regex)
-    return [self._texts[i, regex] for i in ids]
 
 
 def _searchable(text: str, regex: bool) -> str:
