@@ -239,9 +239,9 @@ def write(path: str, value: Any) -> None:
 
 
 def write_lines(path: str, values: Iterable[Any]) -> None:
-  """Writes or replaces a JSONL file, as `write` does."""
-  text = ''.join(json.dumps(value) + '\n' for value in values)
-  replace(path, text.encode())
+  """Writes or replaces a JSONL file of UTF-8, as `write` does."""
+  lines = (json.dumps(value, ensure_ascii=False) + '\n' for value in values)
+  replace(path, ''.join(lines).encode())
 
 
 def replace(path: str, data: bytes) -> None:

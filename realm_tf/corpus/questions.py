@@ -13,6 +13,7 @@ from absl import logging
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.corpus import beir
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
@@ -320,15 +321,16 @@ def write_questions(questions: Iterable[Question], path: str) -> None:
 
   A question without an answer is_impossible, as in SQuAD 2.0.
   """
+  rows = (
+    {
+      'question': question.question,
+      'answers': question.answers,
+      **({} if question.answers else {_IMPOSSIBLE: True}),
+      'id': question.question_id,
+      _GOLD: question.gold_id,
+      **({_REGEX: True} if question.regex else {}),
+    }
+    for question in questions
+  )
   tf.io.gfile.makedirs(os.path.dirname(path))
-  with tf.io.gfile.GFile(path, 'w') as file:
-    for question in questions:
-      record = {
-        'question': question.question,
-        'answers': question.answers,
-        **({} if question.answers else {_IMPOSSIBLE: True}),
-        'id': question.question_id,
-        _GOLD: question.gold_id,
-        **({_REGEX: True} if question.regex else {}),
-      }
-      file.write(json.dumps(record, ensure_ascii=False) + '\n')
+  json_text.write_lines(path, rows)

@@ -1,6 +1,6 @@
 """Evaluates a system on a question set, and writes metrics and predictions."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import json
 import os
@@ -12,6 +12,7 @@ import tensorflow as tf
 import tqdm
 
 from realm_tf import interfaces
+from realm_tf import json_text
 from realm_tf.config import names
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import records
@@ -94,12 +95,12 @@ class OpenQa:
     if is_read or outcome.has_answers:
       rows = outcome.rows()
       name = summary.PREDICTIONS if is_read else summary.RANKS
-      _write_lines(os.path.join(output_dir, name), rows)
+      json_text.write_lines(os.path.join(output_dir, name), rows)
     if is_read:
       rated = refusing.of_rows(rows)
       metrics |= refusing.measure(rated)
       curve = refusing.points(rated)
-      _write_lines(os.path.join(output_dir, RISK_COVERAGE), curve)
+      json_text.write_lines(os.path.join(output_dir, RISK_COVERAGE), curve)
     median, slow = 1000 * np.quantile(outcome.seconds, [0.5, 0.95])
     metrics['latency_ms_median'] = float(median)
     metrics['latency_ms_p95'] = float(slow)
@@ -286,10 +287,9 @@ def write_metrics(
   metrics = dict(metrics)
   if ranks := metrics.pop('span_ranks', None):
     rows = [{'span_rank': rank or None} for rank in ranks]
-    _write_lines(os.path.join(output_dir, _SPAN_RANKS), rows)
+    json_text.write_lines(os.path.join(output_dir, _SPAN_RANKS), rows)
   path = os.path.join(output_dir, summary.METRICS)
-  with tf.io.gfile.GFile(path, 'w') as file:
-    file.write(json.dumps(metrics, indent=2) + '\n')
+  json_text.replace(path, (json.dumps(metrics, indent=2) + '\n').encode())
   return metrics
 
 
@@ -310,12 +310,5 @@ def write_together(
     for name, folder in eval_dirs.items()
   }
   curve = refusing.points(refusing.joined(sets.values()))
-  _write_lines(os.path.join(output_dir, RISK_COVERAGE), curve)
+  json_text.write_lines(os.path.join(output_dir, RISK_COVERAGE), curve)
   return write_metrics(refusing.measure_sets(sets), output_dir)
-
-
-def _write_lines(path: str, rows: Iterable[dict[str, Any]]) -> None:
-  with tf.io.gfile.GFile(path, 'w') as file:
-    file.write('')  # GFile makes a file only on writing.
-    for row in rows:
-      file.write(json.dumps(row, ensure_ascii=False) + '\n')

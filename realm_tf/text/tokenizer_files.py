@@ -206,7 +206,7 @@ def write(
   directory: str, pieces: Sequence[str], rules: character_table.CharacterRules
 ) -> None:
   """Writes or replaces vocab.txt, and the rules unless they are the default."""
-  _write_lines(directory, pieces)
+  _write_pieces(directory, pieces)
   path = os.path.join(directory, _CONFIG)
   if rules != character_table.UNCASED:
     _write_json(path, _config(rules))
@@ -226,7 +226,7 @@ def write_hugging_face(
   max_length: int,
 ) -> None:
   """Writes all files that transformers needs for the same tokenizer."""
-  _write_lines(directory, pieces)
+  _write_pieces(directory, pieces)
   config = _config(rules)
   normalizer = {'clean_text': rules.clean_text} | _normalizer(config)
   for name, value in (
@@ -278,11 +278,11 @@ def _rules(
   return character_table.CharacterRules(*(flag is not False for flag in flags))
 
 
-def _write_lines(directory: str, pieces: Sequence[str]) -> None:
-  with tf.io.gfile.GFile(os.path.join(directory, _VOCABULARY), 'wb') as file:
-    file.write(''.join(f'{piece}\n' for piece in pieces).encode())
+def _write_pieces(directory: str, pieces: Sequence[str]) -> None:
+  text = ''.join(f'{piece}\n' for piece in pieces)
+  json_text.replace(os.path.join(directory, _VOCABULARY), text.encode())
 
 
 def _write_json(path: str, value: Any) -> None:
-  with tf.io.gfile.GFile(path, 'w') as file:
-    file.write(json.dumps(value, ensure_ascii=False, indent=2) + '\n')
+  text = json.dumps(value, ensure_ascii=False, indent=2) + '\n'
+  json_text.replace(path, text.encode())
