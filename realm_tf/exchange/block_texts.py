@@ -5,10 +5,9 @@ A block's id is its row in block_emb: no block is cut, joined or left out.
 A .npy file of Python objects is a pickle: a program that may call any function.
 The reader here follows the few instructions that NumPy writes for an array of
 bytes objects. It looks up and calls nothing, and refuses all other
-instructions.
+instructions, such as a repetition of the same object.
 """
 
-import array
 from collections.abc import Iterator
 import os
 import pickletools
@@ -23,8 +22,7 @@ from realm_tf.corpus import sources
 
 _TITLES = 'titles.tfr'
 _TEXTS = ('SHORT_BINBYTES', 'BINBYTES', 'BINBYTES8')
-_NOTES = ('MEMOIZE', 'BINPUT', 'LONG_BINPUT')
-_RECALLS = ('BINGET', 'LONG_BINGET')
+_NOTES = 'MEMOIZE', 'BINPUT', 'LONG_BINPUT'  # For repetitions.
 _WORD = ('GLOBAL', 'BINUNICODE', 'SHORT_BINUNICODE')
 _WORDS = frozenset(
   'numpy.core.multiarray numpy._core.multiarray _reconstruct numpy ndarray '
@@ -35,13 +33,9 @@ _BEFORE = frozenset(
   'PROTO FRAME MARK STACK_GLOBAL SHORT_BINBYTES TUPLE TUPLE1 TUPLE2 TUPLE3 '
   'BINGET REDUCE BUILD BININT BININT1 BININT2 LONG1 NONE NEWTRUE '
   'NEWFALSE'.split()
-)
-_INSIDE = frozenset(['FRAME', 'MARK', 'APPEND', 'APPENDS'])
-_AFTER = frozenset(['BUILD', 'STOP'])
-# A pickle stores a repeated object once. Repeated texts may take 4 times the
-# file's bytes, or 64 MiB, so that a small file cannot fill the memory.
-_MOST_REPEATED = 4
-_ALWAYS_REPEATED_BYTES = 64 << 20
+).union(_NOTES)
+_INSIDE = frozenset(['FRAME', 'MARK', 'APPEND', 'APPENDS', *_NOTES])
+_AFTER = frozenset(['BUILD', 'STOP', *_NOTES])
 
 
 def read(path: str) -> Iterator[sources.Article]:
@@ -108,12 +102,9 @@ def read_array(path: str) -> Iterator[bytes]:
     try:
       np.lib.format.read_magic(file)
       shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-      # The shortest text is a repetition of 2 bytes.
       if dtype.kind != 'O' or len(shape) != 1 or 2 * shape[0] > size:
         raise _Refused(f'shape {shape} and type {dtype.str} in {size} bytes')
-      for text in _items(
-        file, max(_MOST_REPEATED * size, _ALWAYS_REPEATED_BYTES)
-      ):
+      for text in _items(file):
         count += 1
         if count > shape[0]:
           raise _Refused(f'more texts than the {shape[0]} of its shape')
@@ -128,41 +119,18 @@ def read_array(path: str) -> Iterator[bytes]:
       ) from error
 
 
-def _items(file: BinaryIO, left_to_repeat: int) -> Iterator[bytes]:
+def _items(file: BinaryIO) -> Iterator[bytes]:
   """Yields the texts of the list."""
-  # Memorized texts are positions in the file, -1 for other objects: there are
-  # millions of texts.
-  notes = array.array('q')
-  allowed, last = _BEFORE, -1
+  allowed = _BEFORE
   instructions: Iterator[Any] = pickletools.genops(file)
-  for opcode, argument, position in instructions:
+  for opcode, argument, _ in instructions:
     name = opcode.name
     if name in _TEXTS and allowed is _INSIDE:
-      last = position or 0
       yield argument
-    elif name in _NOTES:
-      index = len(notes) if name == 'MEMOIZE' else argument
-      if index > len(notes):
-        raise _Refused('a note that skips others')
-      if index == len(notes):
-        notes.append(last)
-      notes[index] = last
-    elif name in _RECALLS and allowed is _INSIDE:
-      position = notes[argument] if argument < len(notes) else -1
-      if position < 0:
-        raise _Refused('a repetition of something that is no text')
-      after = file.tell()  # Restored after the text is read again.
-      file.seek(position)
-      text: Any = next(pickletools.genops(file))[1]
-      file.seek(after)
-      left_to_repeat -= len(text)
-      if left_to_repeat < 0:
-        raise _Refused('texts that unfold to many times the file')
-      yield text
     elif name == 'EMPTY_LIST' and allowed is _BEFORE:
       allowed = _INSIDE
     elif name == 'TUPLE' and allowed is _INSIDE:
-      allowed, last = _AFTER, -1
+      allowed = _AFTER
     elif allowed is _BEFORE and name in _WORD:
       if not _WORDS.issuperset(argument.split(' ')):
         raise _Refused(f'the name {argument[:80]}')

@@ -1,7 +1,6 @@
 """Writes and reads metrics.jsonl and other logs, one step per line."""
 
 from collections.abc import Mapping
-import contextlib
 import json
 from typing import Any, NamedTuple
 
@@ -50,16 +49,9 @@ def append_held_out(
 
 def cut(path: str, step: int) -> None:
   """Removes rows after `step`, and an incomplete last line."""
-  if not tf.io.gfile.exists(path):
-    return
-  kept = []
-  for line in input_files.read(path).splitlines():
-    # A crash leaves half a line.
-    with contextlib.suppress(errors.UserError):
-      if _parse(line, path)[STEP] <= step:
-        kept.append(line + b'\n')
-  with tf.io.gfile.GFile(path, 'wb') as file:
-    file.write(b''.join(kept))
+  if tf.io.gfile.exists(path):
+    kept = [row for row in _rows(path) if row[STEP] <= step]
+    json_text.write_lines(path, kept)
 
 
 def values(path: str, metric: str) -> dict[int, float]:

@@ -43,22 +43,15 @@ class ObjectArrayTest(parameterized.TestCase):
 
   @parameterized.parameters(1, 2, 999, 1000, 1001, 2500)
   def test_reads_files_of_numpy(self, count):
-    # Texts of more than 255 bytes, more than 64 KiB, and 0 bytes.
-    texts = [(b'%d ' % i) * (i % 200) for i in range(count)]
+    # Texts of more than 255 bytes, and more than 64 KiB.
+    texts = [(b'%d ' % i) * (i % 200 + 1) for i in range(count)]
     texts[-1] = b'x' * 70_000
     np.save(self.path, _array(texts), allow_pickle=True)
     self.assertEqual(list(block_texts.read_array(self.path)), texts)
 
-  def test_a_repeated_text_is_read_twice(self):
-    text = b'the same object'  # NumPy writes the object once.
-    texts = [text, b'another', text, text]
-    np.save(self.path, _array(texts), allow_pickle=True)
-    self.assertEqual(list(block_texts.read_array(self.path)), texts)
-
-  def test_a_small_file_does_not_unfold_to_gigabytes(self):
-    text = b'x' * 1_000_000
-    np.save(self.path, _array([text] * 900), allow_pickle=True)
-    self._assert_refused('unfold to many times the file')
+  def test_a_repeated_object_is_refused(self):
+    np.save(self.path, _array([b'the same'] * 2), allow_pickle=True)
+    self._assert_refused('the instruction BINGET')
 
   def test_a_shape_of_more_texts_than_bytes_is_refused(self):
     np.save(self.path, _array([b'a', b'b']), allow_pickle=True)
@@ -79,9 +72,7 @@ class ObjectArrayTest(parameterized.TestCase):
     ('a_call_in_the_list', b'\x80\x02](C\x01aR.', 'instruction REDUCE'),
     ('two_lists', b'\x80\x02](C\x01ae]e.', 'instruction EMPTY_LIST'),
     ('no_text', b'\x80\x02](K\x01e.', 'instruction BININT1'),
-    ('repeats_itself', b'\x80\x02]q\x00(h\x00e.', 'no text'),
     ('nothing', b'', 'must be an array of texts'),
-    ('a_far_note', b'\x80\x02K\x01r\xff\xff\xff\xff.', 'skips others'),
     ('a_huge_text', b'\x80\x04\x8e' + b'\xff' * 7 + b'\x7f', 'array of texts'),
   )
   def test_other_content_is_refused_and_never_run(self, program, message):
