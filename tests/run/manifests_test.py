@@ -87,6 +87,7 @@ class ManifestsTest(parameterized.TestCase):
     ('no_files', lambda m: m.pop('files'), 'Found no'),
     # Without a checksum nothing verifies the manifest.
     ('unsealed', lambda m: m.pop('manifest_sha256'), 'must have'),
+    ('text', lambda m: m.update(num_blocks='3'), 'manifest.json must have'),
   )
   def test_a_changed_manifest_is_a_user_error(self, change, message):
     self._edit(change, seal=False)
@@ -96,18 +97,6 @@ class ManifestsTest(parameterized.TestCase):
   def test_a_missing_manifest_is_a_user_error(self):
     self.path.unlink()
     with self.assertRaisesRegex(errors.UserError, 'must be a corpus.*bin.make'):
-      _read(self.directory)
-
-  @parameterized.named_parameters(
-    ('text', lambda m: m.update(num_blocks='3')),
-    ('list_of_files', lambda m: m.update(files=['table/x.npy'])),
-    ('no_entry', lambda m: m['files'].update({'table/x.npy': None})),
-    ('no_sha256', lambda m: m['files']['table/x.npy'].pop('sha256')),
-    ('unlisted', lambda m: m['files'].pop('table/x.npy')),
-  )
-  def test_fields_of_a_wrong_type_are_a_user_error(self, change):
-    self._edit(change)
-    with self.assertRaisesRegex(errors.UserError, 'manifest.json'):
       _read(self.directory)
 
   @parameterized.parameters(
@@ -171,15 +160,6 @@ class ManifestsTest(parameterized.TestCase):
     link = pathlib.Path(self.directory).parent / 'link'
     link.symlink_to(self.directory)
     manifests.check(str(link), _read(str(link)), contents=True)
-
-  def test_a_directory_whose_manifest_is_damaged_is_not_replaced(self):
-    self.path.write_text('{"num_blocks"')
-    with (
-      self.assertRaisesRegex(errors.UserError, 'Nothing was deleted'),
-      outputs.publishing(self.directory),
-    ):
-      pass
-    self.assertTrue((self.path.parent / 'table' / 'x.npy').exists())
 
   def test_replaces_only_files_that_the_manifest_lists(self):
     (self.path.parent / 'mine').write_bytes(b'a')

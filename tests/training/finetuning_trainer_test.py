@@ -29,10 +29,6 @@ class _FakeModel:
     self.query_embedder = types.SimpleNamespace(
       trainable_variables=[self.query]
     )
-    self.block = tf.Variable([1.0])  # The embedding of any block.
-    self.block_embedder = _Callable(
-      lambda tokens, training: self.block[None, None], [self.block]
-    )
 
   @property
   def span_reader(self):
@@ -65,7 +61,6 @@ def _batch(has_answer=(True, False), is_answer=(True, False), **changes):
     'is_compared': np.ones([1, 2], bool),
     'has_answer': np.array([has_answer]),
     'read_rows': np.array([[0]], np.int32),
-    'title_ids': np.array([[[9]]], np.int32),
     'body_ids': np.array([[[7, 8]]], np.int32),
     'is_answer': np.array(is_answer).reshape([1, -1, 2, 1]),
     **changes,
@@ -147,7 +142,6 @@ class FinetuningTrainerTest(tf.test.TestCase):
       block_embeddings=np.array(embeddings, np.float32),
       is_compared=np.array([[True, True, False]]),
       read_rows=np.array([[0, 1, 2]], np.int32),
-      title_ids=np.full([1, 3, 1], 9, np.int32),
       body_ids=np.full([1, 3, 2], 7, np.int32),
     )
     model = _FakeModel([math.log(3)], spans)
@@ -185,7 +179,6 @@ class FinetuningTrainerTest(tf.test.TestCase):
   def test_a_frozen_tower_does_not_change(self):
     _train(self.model, _batch(), freeze_query_tower=True)
     self.assertAllClose(self.model.query, [math.log(3)])
-    self.assertAllClose(self.model.block, [1.0])
     self.assertAllClose(self.model.spans, [[[0.5], [-0.5]]])
 
   def test_a_frozen_tower_keeps_its_temperature(self):
@@ -229,7 +222,6 @@ class FinetuningTrainerTest(tf.test.TestCase):
       has_answer,
       is_answer,
       read_rows=np.array([[0, 1]], np.int32),
-      title_ids=np.full([1, 2, 1], 9, np.int32),
       body_ids=np.full([1, 2, 2], 7, np.int32),
       is_impossible=np.array([is_impossible]),
     )
