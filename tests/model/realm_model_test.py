@@ -191,6 +191,13 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, r'\(21, 8\).*\(20, 8\)'):
       model.load(_arrays(_towers()))
 
+  def test_weights_of_more_layers_are_a_user_error(self):
+    config = tiny.changed(_config(), embedder_bert={'num_layers': 2})
+    larger = realm_model.RealmModel(config, [realm_model.EMBEDDER])
+    report = _towers().load(_arrays(larger))
+    with self.assertRaisesRegex(errors.UserError, 'also has .*layer_1'):
+      realm_model.require_parts(report, 'x')
+
   def test_with_vocab_size_changes_only_the_vocabularies(self):
     config = realm_model.with_vocab_size(_config(), 99)
     self.assertEqual(config.embedder_bert.vocab_size, 99)
