@@ -15,7 +15,7 @@ import json
 import os
 import re
 import sys
-from typing import Annotated, Any, Literal, Optional, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 import uuid
 
 import msgspec
@@ -121,12 +121,13 @@ def number(at_least: float, at_most: float) -> Shape:
   return Annotated[float, msgspec.Meta(ge=at_least, le=at_most)]
 
 
-COUNT = count()
-WHOLE = count(-_MOST)
-NUMBER = number(-sys.float_info.max, sys.float_info.max)  # Not NaN.
-TEXT = str
-SWITCH = bool
-OBJECT = dict[str, Any]
+COUNT = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
+POSITIVE = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
+WHOLE = Annotated[int, msgspec.Meta(ge=-_MOST, le=_MOST)]
+# Not NaN.
+NUMBER = Annotated[
+  float, msgspec.Meta(ge=-sys.float_info.max, le=sys.float_info.max)
+]
 SHA256 = Annotated[str, msgspec.Meta(pattern=r'\A[0-9a-f]{64}\Z')]
 
 
@@ -135,29 +136,9 @@ def one_of(*values: str | int | None) -> Shape:
   return Literal[values]
 
 
-def nullable(shape: Shape) -> Shape:
-  """Returns the type of null or a value of `shape`."""
-  return Optional[shape]
-
-
 def optional(shape: Shape) -> Shape:
   """Returns the type of a field that may be left out."""
   return NotRequired[shape]
-
-
-def list_of(shape: Shape) -> Shape:
-  """Returns the type of a list of values of `shape`."""
-  return list[shape]
-
-
-def row_of(*shapes: Shape) -> Shape:
-  """Returns the type of a list with a value for each of `shapes`."""
-  return tuple[shapes]  # type: ignore[valid-type]
-
-
-def map_of(shape: Shape) -> Shape:
-  """Returns the type of an object with values of `shape` and any names."""
-  return dict[str, shape]
 
 
 def object_of(fields: Mapping[str, Shape]) -> Shape:
@@ -167,7 +148,7 @@ def object_of(fields: Mapping[str, Shape]) -> Shape:
 
 def fields_of(record: type[Any]) -> dict[str, Shape]:
   """Returns the fields of a NamedTuple whose types are str and int."""
-  shapes = {str: TEXT, int: COUNT}
+  shapes = {str: str, int: COUNT}
   return {name: shapes[kind] for name, kind in get_type_hints(record).items()}
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import pathlib
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 from unittest import mock
 
 from absl.testing import absltest
@@ -13,7 +13,7 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf import json_text
 
-_PAIR = json_text.row_of(json_text.TEXT, json_text.count(1))
+_PAIR = tuple[str, json_text.POSITIVE]
 
 
 class ParseTest(parameterized.TestCase):
@@ -56,14 +56,12 @@ class ShapesTest(parameterized.TestCase):
       ['0F' * 32, '0f' * 31, '٣' * 64, '0f' * 32 + '\n', None],
     ),
     (json_text.one_of(1, 'a'), [1, 'a'], [True, 1.0, 'b', None, [1]]),
-    (json_text.nullable(json_text.TEXT), [None, ''], [0, []]),
-    (json_text.list_of(json_text.TEXT), [[], ['']], ['', [0], {}]),
+    (Optional[str], [None, ''], [0, []]),
+    (list[str], [[], ['']], ['', [0], {}]),
     (_PAIR, [['', 1]], [['', 0], [''], ['', 1, 1], [1, ''], {}]),
-    (json_text.map_of(json_text.TEXT), [{}, {'a': ''}], [[], {'a': 0}]),
+    (dict[str, str], [{}, {'a': ''}], [[], {'a': 0}]),
     (
-      json_text.object_of(
-        {'a': json_text.TEXT, 'b': json_text.optional(json_text.TEXT)}
-      ),
+      json_text.object_of({'a': str, 'b': json_text.optional(str)}),
       [{'a': ''}, {'a': '', 'b': '', 'c': 0}],
       [{}, {'a': 0}, {'a': '', 'b': 0}, [], None],
     ),
@@ -82,8 +80,7 @@ class ShapesTest(parameterized.TestCase):
       number: int
 
     self.assertEqual(
-      json_text.fields_of(Record),
-      {'name': json_text.TEXT, 'number': json_text.COUNT},
+      json_text.fields_of(Record), {'name': str, 'number': json_text.COUNT}
     )
 
   @parameterized.parameters(
@@ -98,7 +95,7 @@ class ShapesTest(parameterized.TestCase):
   )
   def test_names_the_field_and_the_value(self, value, message):
     fields = {
-      'a': json_text.TEXT,
+      'a': str,
       'b': json_text.optional(_PAIR),
       'c': json_text.optional(json_text.one_of('x', 'y')),
     }

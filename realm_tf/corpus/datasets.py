@@ -6,7 +6,7 @@ Only this file imports pyarrow and tensorflow_datasets, when it reads such data.
 from collections.abc import Container, Iterator
 import os
 import re
-from typing import Any, Optional
+from typing import Any, Optional, TypedDict
 
 from realm_tf import errors
 from realm_tf import input_files
@@ -16,17 +16,20 @@ from realm_tf.corpus import record_fields
 
 _TFDS, _HF_DISK = PREFIXES = 'tfds:', 'hf_disk:'
 _BATCH_ROWS = 1024
-# Of a state.json.
-_SAVED = {
-  '_data_files': json_text.list_of(
-    json_text.object_of({'filename': json_text.TEXT})
-  )
-}
 _Records = Iterator[tuple[str, dict[str, Any]]]
 
 # Marks in wiki40b's texts.
 _WIKI40B_TITLE = re.compile(r'\s*_START_ARTICLE_\n(.*)\n')
 _WIKI40B_MARK = re.compile(r'_START_(SECTION|PARAGRAPH)_\n|_NEWLINE_')
+
+
+class _File(TypedDict):
+  """One file of a saved dataset, in its state.json."""
+
+  filename: str
+
+
+_SAVED = {'_data_files': list[_File]}
 
 
 def read(item: str, names: Container[str]) -> _Records:

@@ -37,12 +37,7 @@ _ANY_KEYS = article_records.Keys()
 # WikiExtractor --json writes these; KILT has its marks, too.
 _WIKIEXTRACTOR_KEYS = {'id', 'url', 'title', 'text'}
 _KILT_KEY = 'wikipedia_title'
-_TAGGED = {
-  'text': json_text.TEXT,
-  'spans': json_text.list_of(
-    json_text.row_of(json_text.COUNT, json_text.COUNT)
-  ),
-}
+_TAGGED = {'text': str, 'spans': list[tuple[json_text.COUNT, json_text.COUNT]]}
 _BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
 _IS_TEXT = re.compile(r'\.te?xt(\.(gz|bz2|xz))?$', re.IGNORECASE)

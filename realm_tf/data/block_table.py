@@ -113,10 +113,10 @@ KIND = manifests.Kind(
   {
     'num_blocks': _COUNT,
     'schema_version': json_text.one_of(SCHEMA_VERSION),
-    'vocabulary_sha256': json_text.TEXT,
-    'corpus_fingerprint': json_text.TEXT,
+    'vocabulary_sha256': str,
+    'corpus_fingerprint': str,
     'max_block_wordpieces': _COUNT,
-    'source': json_text.OBJECT,
+    'source': dict,
     'links': json_text.optional(
       json_text.object_of(
         {

@@ -179,11 +179,11 @@ class _TableWriter:
 
 
 _BATCH_BLOCKS = 4096
-_COUNTS = json_text.optional(json_text.map_of(json_text.COUNT))
+_COUNTS = json_text.optional(dict[str, json_text.COUNT])
 _SOURCE = {
   'kept': _COUNTS,
   'left_out': _COUNTS,
-  'made_from': json_text.optional(json_text.OBJECT),
+  'made_from': json_text.optional(dict),
 }
 _ADVICE = f'Make it again with {block_table.KIND.made_by}.'
 

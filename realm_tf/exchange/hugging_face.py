@@ -44,7 +44,7 @@ _OFF = (
 )
 _FIELDS = {
   'model_type': json_text.one_of('bert', 'realm', 'distilbert', 'electra'),
-  'architectures': json_text.optional(json_text.list_of(json_text.TEXT)),
+  'architectures': json_text.optional(list[str]),
   'hidden_act': json_text.optional(json_text.one_of(*_ACTIVATIONS)),
   'layer_norm_eps': json_text.optional(
     json_text.number(
@@ -52,7 +52,7 @@ _FIELDS = {
     )
   ),
   'position_embedding_type': json_text.optional(json_text.one_of('absolute')),
-  'tie_word_embeddings': json_text.optional(json_text.SWITCH),
+  'tie_word_embeddings': json_text.optional(bool),
   'vocab_size': hugging_face_files.SIZE,
   'hidden_size': hugging_face_files.SIZE,
   'num_hidden_layers': hugging_face_files.SIZE,
@@ -201,7 +201,7 @@ def _read_config(directory: str, path: str) -> dict[str, Any]:
   """Returns the config in BERT's words; UserError for other networks."""
   name = os.path.basename(path)
   kind = hugging_face_files.read_json(
-    directory, name, {'model_type': json_text.TEXT}, required=True
+    directory, name, {'model_type': str}, required=True
   )['model_type']
   known = _FIELDS['model_type']
   if kind in _OTHERS:

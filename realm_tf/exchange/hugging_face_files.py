@@ -17,10 +17,10 @@ from realm_tf import errors
 from realm_tf import json_text
 from realm_tf.model import weights
 
-SIZE = json_text.count(1)
+SIZE = json_text.POSITIVE
 _ADVICE = 'Choose another model, or copy it again.'
 _FILE = 'model.safetensors'
-_INDEX = {'weight_map': json_text.map_of(json_text.TEXT)}
+_INDEX = {'weight_map': dict[str, str]}
 _DTYPES = ('F64', 'F32', 'F16', 'BF16')
 
 Fields = Mapping[str, json_text.Shape]

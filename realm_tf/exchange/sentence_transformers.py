@@ -25,10 +25,8 @@ _MODEL = {
   'similarity_fn_name': json_text.optional(
     json_text.one_of('cosine', 'dot', '')
   ),
-  'prompts': json_text.optional(
-    json_text.map_of(json_text.nullable(json_text.TEXT))
-  ),
-  'default_prompt_name': json_text.optional(json_text.TEXT),
+  'prompts': json_text.optional(dict[str, Optional[str]]),
+  'default_prompt_name': json_text.optional(str),
 }
 # Arguments for transformers, in the old and the new spelling. The harmless ones
 # change at most the last digits of results.
@@ -58,9 +56,9 @@ _ENCODER = {
     json_text.object_of({'text': json_text.object_of(_MODALITY)})
   ),
   'tokenizer_name_or_path': json_text.optional(json_text.one_of('')),
-  'do_lower_case': json_text.optional(json_text.SWITCH),
+  'do_lower_case': json_text.optional(bool),
   'max_seq_length': json_text.optional(json_text.COUNT),
-  **dict.fromkeys(_ARGUMENTS, json_text.optional(json_text.OBJECT)),
+  **dict.fromkeys(_ARGUMENTS, json_text.optional(dict)),
 }
 # transformers writes 1e30 for no limit, as an integer or a float.
 _NO_LIMIT = 1e9
@@ -68,7 +66,7 @@ _LENGTH = json_text.optional(json_text.NUMBER)
 _TOKENIZER = {
   'model_max_length': _LENGTH,
   'max_len': _LENGTH,
-  'do_lower_case': json_text.optional(json_text.SWITCH),
+  'do_lower_case': json_text.optional(bool),
 }
 
 
@@ -143,7 +141,7 @@ _ORDERS = (
   ('Transformer', 'Pooling', 'Dense'),
   ('Transformer', 'Pooling', 'Dense', 'Normalize'),
 )
-_MODULE = {'type': json_text.TEXT, 'path': json_text.TEXT}
+_MODULE = {'type': str, 'path': str}
 # Mode of Pooling -> our head. Other modes are refused.
 _HEADS = {'cls': 'first', 'mean': 'mean', 'max': 'max'}
 # Switch of each mode in releases up to 4.
@@ -156,7 +154,7 @@ _SWITCHES = {
   'pooling_mode_lasttoken': 'lasttoken',
 }
 _POOLING = dict.fromkeys(
-  (*_SWITCHES, 'include_prompt'), json_text.optional(json_text.SWITCH)
+  (*_SWITCHES, 'include_prompt'), json_text.optional(bool)
 )
 _ACTIVATIONS = {
   'torch.nn.modules.activation.Tanh': 'tanh',

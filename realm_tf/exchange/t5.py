@@ -25,7 +25,7 @@ _FIELDS = {
   'model_type': json_text.one_of('t5'),
   'layer_norm_epsilon': json_text.optional(json_text.number(1e-6, 1e-6)),
   'feed_forward_proj': json_text.optional(json_text.one_of(*_ACTIVATIONS)),
-  'tie_word_embeddings': json_text.optional(json_text.SWITCH),
+  'tie_word_embeddings': json_text.optional(bool),
   'vocab_size': hugging_face_files.SIZE,
   'd_model': hugging_face_files.SIZE,
   'd_kv': hugging_face_files.SIZE,

@@ -31,7 +31,7 @@ except ImportError as error:
   ) from error
 
 _FILE = 'milvus.json'
-_SAVED = dict.fromkeys(['uri', 'collection'], json_text.TEXT)
+_SAVED = dict.fromkeys(['uri', 'collection'], str)
 _ID, _EMBEDDING = 'id', 'embedding'
 _INSERT_BYTES = 16 << 20  # A server takes at most 64 MiB at once.
 _MAX_QUERIES = 4096  # A server takes at most 16384 at once.

@@ -15,7 +15,7 @@ import functools
 import math
 import os
 import tempfile
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, TypedDict
 
 from absl import logging
 import numpy as np
@@ -43,23 +43,24 @@ _MOST_MULTIPLE = 16
 _BLOCKS_PER_RESCORE = 40
 _NUM_QUERIES = 512
 _BATCH = 64
+
+
 # The effort for a tuned k; 'measured', the recall there, may be missing.
-_EFFORT = {
-  'k': json_text.count(1),
-  'leaves_to_search': json_text.count(1),
-  'num_to_rescore': json_text.COUNT,
-}
+class _Effort(TypedDict):
+  k: json_text.POSITIVE
+  leaves_to_search: json_text.POSITIVE
+  num_to_rescore: json_text.COUNT
+
+
 # The field 'searcher' of an index's manifest.
 SHAPE = json_text.object_of(
   {
     'kind': json_text.one_of(*EXACT_KINDS, 'scann', 'milvus'),
-    'num_leaves': json_text.optional(json_text.count(1)),
+    'num_leaves': json_text.optional(json_text.POSITIVE),
     # Until 0.6, 'disk': without rescoring, such an index would find less.
     'vectors': json_text.optional(json_text.one_of(None)),
     'dtype': json_text.optional(json_text.one_of('float32', 'bfloat16')),
-    'efforts': json_text.optional(
-      json_text.list_of(json_text.object_of(_EFFORT))
-    ),
+    'efforts': json_text.optional(list[_Effort]),
   }
 )
 

@@ -69,21 +69,19 @@ class Plan(NamedTuple):
 
 _PLAN_FIELDS = {
   **json_text.fields_of(Plan),
-  'block_tokens': json_text.count(1),
+  'block_tokens': json_text.POSITIVE,
   'storage_dtype': json_text.one_of('float32', 'float16', 'bfloat16'),
-  'shard_blocks': json_text.count(1),
+  'shard_blocks': json_text.POSITIVE,
 }
 KIND = manifests.Kind(
   'an index version',
   'bin.build_index',
   {
-    'shards': json_text.list_of(
-      json_text.row_of(json_text.TEXT, json_text.COUNT)
-    ),
+    'shards': list[tuple[str, json_text.COUNT]],
     **versions.KIND.fields,
     **_PLAN_FIELDS,
     'embedding_size': json_text.COUNT,
-    'assets': json_text.TEXT,
+    'assets': str,
     'searcher': searchers.SHAPE,
   },
   [os.path.basename(layout.params_file(''))],

@@ -118,7 +118,7 @@ class Confidence(NamedTuple):
 
 _FIELDS = {
   **dict.fromkeys(Calibration._fields, json_text.NUMBER),
-  'setting': json_text.OBJECT,
+  'setting': dict,
 }
 
 

@@ -8,7 +8,7 @@ only one of them has right.
 from collections.abc import Iterable, Mapping, Sequence
 import os
 import re
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 from scipy import stats
@@ -51,7 +51,7 @@ _INTERVALS = {
   'span_recall@5': 'span_intervals',
 }
 
-_RANK = json_text.nullable(json_text.COUNT)
+_RANK = Optional[json_text.COUNT]
 
 Categories = dict[str, dict[str, dict[str, float]]]
 
@@ -237,14 +237,14 @@ def read_right(
   """
   name, field, shape = RANKS, 'answer_rank', _RANK
   if metric == 'exact_match':
-    name, field, shape = PREDICTIONS, 'prediction', json_text.TEXT
+    name, field, shape = PREDICTIONS, 'prediction', str
   path = os.path.join(directory, name)
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
       f'An evaluation with {metric} must have {name}. Found no {path}. Run '
       'bin.evaluate again.'
     )
-  fields = {'question': json_text.TEXT, field: shape}
+  fields = {'question': str, field: shape}
   rows = [
     json_text.check(row, fields, where, 'Run bin.evaluate again.')
     for where, row in records.read_json_lines(path)

@@ -15,7 +15,7 @@ import itertools
 import json
 import os
 import shutil
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import tensorflow as tf
 
@@ -30,11 +30,14 @@ SMALL_BYTES = 8 << 20
 _OWN_SHA256 = 'manifest_sha256'
 _FORBIDDEN = '\\:\0'  # Occur in other systems' paths, drives and URLs.
 _CHUNK_BYTES = 1 << 20
-_FILE = {'size': json_text.COUNT, 'sha256': json_text.SHA256}
-_FIELDS = {
-  'files': json_text.map_of(json_text.object_of(_FILE)),
-  _OWN_SHA256: json_text.SHA256,
-}
+
+
+class _File(TypedDict):
+  size: json_text.COUNT
+  sha256: json_text.SHA256
+
+
+_FIELDS = {'files': dict[str, _File], _OWN_SHA256: json_text.SHA256}
 
 
 class Kind(NamedTuple):

@@ -16,21 +16,19 @@ from realm_tf import json_text
 NAME = 'realm.json'
 EXAMPLES = 'examples.json'
 _FIELDS = {
-  'model_dir': json_text.TEXT,
-  'corpus_dir': json_text.TEXT,
-  'index_dir': json_text.TEXT,
-  'reader_dir': json_text.TEXT,
-  'pretrained_dir': json_text.TEXT,
-  'retriever': json_text.TEXT,
+  'model_dir': str,
+  'corpus_dir': str,
+  'index_dir': str,
+  'reader_dir': str,
+  'pretrained_dir': str,
+  'retriever': str,
   'sparse_weight': json_text.NUMBER,
   'num_read': json_text.WHOLE,
-  'answer_by': json_text.TEXT,
-  'best_effort': json_text.SWITCH,
+  'answer_by': str,
+  'best_effort': bool,
 }
 _SEARCH = {'retriever', 'sparse_weight'}
-_EXAMPLES = dict.fromkeys(
-  ('questions', 'masked'), json_text.list_of(json_text.TEXT)
-)
+_EXAMPLES = dict.fromkeys(('questions', 'masked'), list[str])
 _ADVICE = 'Run the recipe again, with this version.'
 
 

@@ -24,7 +24,7 @@ KIND = manifests.Kind(
   'a complete version', 'the job that wrote it', {'step': json_text.COUNT}
 )
 
-_IN_USE = json_text.object_of({'steps': json_text.list_of(json_text.COUNT)})
+_IN_USE = json_text.object_of({'steps': list[json_text.COUNT]})
 
 
 class Version(NamedTuple):

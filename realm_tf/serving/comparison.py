@@ -9,6 +9,8 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
+from typing_extensions import NotRequired
+from typing_extensions import TypedDict
 
 from realm_tf import json_text
 from realm_tf.serving import run_reader
@@ -18,20 +20,16 @@ _AFTER = re.compile(r'(.*) after (\S+) questions')
 _METRICS = {'exact_match': 'exact match', 'recall@5': 'answer in 5 blocks'}
 
 
-_ROW = json_text.object_of(
+_Row = TypedDict(
+  '_Row',
   {
-    'system': json_text.TEXT,
-    'exact_match': json_text.optional(json_text.NUMBER),
-    'recall@5': json_text.optional(json_text.NUMBER),
-    'interval': json_text.optional(
-      json_text.row_of(json_text.NUMBER, json_text.NUMBER)
-    ),
-  }
+    'system': str,
+    'exact_match': NotRequired[json_text.NUMBER],
+    'recall@5': NotRequired[json_text.NUMBER],
+    'interval': NotRequired[tuple[json_text.NUMBER, json_text.NUMBER]],
+  },
 )
-_RESULTS = {
-  'title': json_text.optional(json_text.TEXT),
-  'tables': json_text.list_of(json_text.list_of(_ROW)),
-}
+_RESULTS = {'title': json_text.optional(str), 'tables': list[list[_Row]]}
 _ADVICE = 'Give the --output of bin.results_table as --results.'
 
 

@@ -15,7 +15,7 @@ from realm_tf.run import metrics_log
 _EVALUATION_FILE = 'metrics.json'
 _RISK_FILE = 'risk_coverage.jsonl'
 _RISK = {'coverage': json_text.NUMBER, 'risk': json_text.NUMBER}
-_SETS = {'sets': json_text.optional(json_text.map_of(json_text.OBJECT))}
+_SETS = {'sets': json_text.optional(dict[str, dict])}
 _EVALUATE = 'Run bin.evaluate again.'
 
 
