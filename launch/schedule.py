@@ -11,7 +11,6 @@ import dataclasses
 import importlib
 import multiprocessing
 from multiprocessing import connection
-from multiprocessing import forkserver
 import os
 import pathlib
 import shlex
@@ -239,10 +238,7 @@ def _start_server(imports_binaries: bool) -> None:
   # NumPy reads it when it is imported; a second thread would only spin.
   os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
   preloaded = [f'{__package__}.preloaded'] if imports_binaries else []
-  _CONTEXT.set_forkserver_preload(preloaded)
-  machine.shorten_sockets()
-  with process.handling(signal.SIG_IGN, signal.SIGINT):  # Ours to handle.
-    forkserver.ensure_running()
+  process.start_server(preloaded)
 
 
 def _stop(workers: Iterable[_Worker]) -> None:

@@ -1,8 +1,9 @@
 """How a process of ours begins and ends: streams, signals, one line, a code."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import io
+from multiprocessing import forkserver
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ import types
 from typing import Any
 
 from realm_tf import errors
+from realm_tf import machine
 
 # As shells have them: 128 and the signal's number.
 _INTERRUPTED = 128 + signal.SIGINT
@@ -99,6 +101,14 @@ def handling(handler: Any, *numbers: int) -> Iterator[None]:
   finally:
     for number, old in before.items():
       signal.signal(number, old)
+
+
+def start_server(modules: Sequence[str]) -> None:
+  """Starts the process that imports `modules`, from which others are forked."""
+  machine.shorten_sockets()
+  forkserver.set_forkserver_preload([*modules])
+  with handling(signal.SIG_IGN, signal.SIGINT):  # Ctrl-C is for this process.
+    forkserver.ensure_running()
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ import traceback
 from typing import Any, NamedTuple, Optional, TypeVar
 
 from realm_tf import errors
-from realm_tf import machine
+from realm_tf import process
 
 _Item = TypeVar('_Item')
 _Result = TypeVar('_Result')
@@ -79,9 +79,8 @@ def _in_processes(
 ) -> Iterator[Any]:
   # Workers are forks of a server that has loaded the modules, and share its
   # memory. A running TensorFlow must not be forked; the server never runs it.
-  machine.shorten_sockets()
+  process.start_server(sorted(_preloaded))
   context = multiprocessing.get_context('forkserver')
-  context.set_forkserver_preload(sorted(_preloaded))
   workers = [_Worker(context, target, limit) for _ in range(num_workers)]
   idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
   for worker in workers:
@@ -150,11 +149,11 @@ class _Worker:
           if self._is_stopped:
             raise EOFError
           self._pipe, other = self._context.Pipe()
-          process = self._context.Process(
+          started = self._context.Process(
             target=_serve, args=(other, *self._target), daemon=True
           )
-          process.start()
-          self._process = process
+          started.start()
+          self._process = started
         other.close()
         self._pipe.recv()  # Its modules are loaded.
       self._pipe.send(item)
@@ -181,9 +180,9 @@ class _Worker:
     """Kills the process; a thread that waits for it gets an EOFError."""
     with self._starting:
       self._is_stopped = True
-      process = self._process
-    if process:
-      process.kill()
+      started = self._process
+    if started:
+      started.kill()
 
 
 def _serve(

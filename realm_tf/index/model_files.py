@@ -101,6 +101,15 @@ def create(
     tokenizer_files.copy(vocab_file, path)
 
 
+def check_new(path: str) -> None:
+  """Raises UserError if a directory has parameters: they would stay."""
+  if versions.newest(layout.params_root(path)):
+    raise errors.UserError(
+      f'--output_dir must be new. Found parameters in {path}. Give another, or '
+      'remove it.'
+    )
+
+
 def open_model(
   model_dir: str,
   parts: Collection[str] = (),

@@ -115,11 +115,7 @@ def write_average(
       f'Both models must have one vocabulary. Found another in {before_dir} '
       f'than in {model_dir}. Average a model with its own --init_from.'
     )
-  if versions.steps(layout.params_root(output_dir)):
-    raise errors.UserError(
-      f'The average must go to a new directory. Found parameters in '
-      f'{output_dir}. Give another, or remove it.'
-    )
+  model_files.check_new(output_dir)
   arrays = average(after, other.read_params(), weight, where=before_dir)
   model_files.create(output_dir, opened.config, layout.vocab_file(model_dir))
   return model_files.publish(output_dir, opened.params.step, arrays)

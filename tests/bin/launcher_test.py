@@ -36,7 +36,7 @@ _FREEZES = """import gc
 from bin import launcher
 launcher.run(lambda _: print(gc.get_freeze_count() > 10_000))"""
 # Programs that run into a closed stream, a narrow locale or Ctrl-C.
-_RUN = """import os, sys, signal
+_RUN = """import multiprocessing, os, sys, signal
 from realm_tf import process
 sys.argv[0] = '-m'
 # A test in a shell's background ignores it.
@@ -45,6 +45,13 @@ process.leave_if_interrupted()
 def interrupt():
   os.kill(os.getpid(), signal.SIGINT)
   signal.sigtimedwait([signal.SIGTERM], 9)
+def fork_from_interrupted_server():
+  with open('slow.py', 'w') as file:
+    file.write('import os, signal; os.kill(os.getpid(), signal.SIGINT)')
+  process.start_server(['slow'])
+  child = multiprocessing.get_context('forkserver').Process(target=print)
+  child.start()
+  child.join()
 def close_pipe():
   reader, writer = os.pipe()
   os.dup2(writer, 1)
@@ -61,6 +68,7 @@ _UTF8_ONLY = {'LC_ALL': 'C', 'PYTHONCOERCECLOCALE': '0', 'PYTHONUTF8': '0'}
 _BEGINNINGS = {
   'interrupted_while_loading': ('interrupt()', '', {}, 130, '', 'Interrupted.'),
   'interrupted': ('', 'interrupt()', {}, 130, '', 'Interrupted.'),
+  'interrupted_server': ('', 'fork_from_interrupted_server()', {}, 0, '', ''),
   'unread_print': ('close_pipe()', 'print("a" * 9999)', {}, 141, '', ''),
   'unread_log': ('close_pipe()', 'logging.info("a")', {}, 141, '', ''),
   'closed': ('os.close(1)', 'print("a"); logging.info("a")', {}, 0, '', ''),

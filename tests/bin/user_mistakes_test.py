@@ -71,7 +71,8 @@ def _cases(files):
   yield 'refresh_index', {'run_dir': missing}, missing
   yield 'refresh_index', {'worker': '1'}, '--num_workers'
   yield 'refresh_index', {'num_workers': 'x'}, 'num_workers'
-  yield 'average_models', {'output_dir': files.model}, 'new directory'
+  for name in ('average_models', 'import_checkpoint'):
+    yield name, {'output_dir': files.model}, 'Found parameters'
   yield 'average_models', {'weight': '2'}, 'weight'
   yield 'build_index', {'output_dir': files.other_index}, 'corpus_fingerprint'
   for name in ('build_index', 'refresh_index'):

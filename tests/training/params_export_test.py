@@ -159,7 +159,7 @@ class WriteTest(tf.test.TestCase):
     model_files.open_model(
       self.output, [realm_model.EMBEDDER, realm_model.MASKED_LM]
     )
-    with self.assertRaisesRegex(errors.UserError, 'new directory'):
+    with self.assertRaisesRegex(errors.UserError, 'Found parameters'):
       self._write()  # Nothing is replaced.
 
   def test_a_model_without_embedders_is_refused(self):
