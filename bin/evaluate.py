@@ -32,6 +32,7 @@ from realm_tf.qa import masked_sentences
 from realm_tf.qa import open_qa
 from realm_tf.qa import rankings
 from realm_tf.qa import summary
+from realm_tf.run import run_lock
 
 _OUTPUT_DIR = launcher.new_path('output_dir', 'Directory to write.')
 _RECALL_AT = flags.DEFINE_list(
@@ -139,6 +140,7 @@ def main(_):
     index_dir=flags.FLAGS.index_dir,
   )
   systems = open_qa.systems(retriever, table, answerers, flags.FLAGS.seed)
+  run_lock.hold(_OUTPUT_DIR.value, 'evaluation')
   open_qa.forget(_OUTPUT_DIR.value)
   for system, weight in zip(systems, weights, strict=True):
     folder, together = _OUTPUT_DIR.value, {}

@@ -57,13 +57,9 @@ def write(
   loaded = model.load(imported.arrays)  # Checks every shape.
   if is_t5:
     realm_model.require_parts(loaded, 'The source')
-  model_files.create(output_dir, config, vocab_file)
-  arrays = dict(sorted(imported.arrays.items()))
-  params = model_files.publish(output_dir, _STEP, arrays)
-  if is_t5:
-    return [params.path]
+  model_files.create_new(output_dir, config, vocab_file)
   corpus_dir = corpus_dir or os.path.join(output_dir, 'corpus')
-  written = [params.path]
+  written = []
   if imported.blocks_file and not manifests.is_complete(corpus_dir):
     blocks = _blocks(imported.blocks_file, imported.embeddings)
     corpus_files.write(
@@ -79,7 +75,9 @@ def write(
     written += _write_index(
       imported.embeddings, *embedder, output_dir, corpus_dir, tokenizer
     )
-  return written
+  # The last: without them, the same import may run again.
+  arrays = dict(sorted(imported.arrays.items()))
+  return [model_files.publish(output_dir, _STEP, arrays).path, *written]
 
 
 def _write_index(

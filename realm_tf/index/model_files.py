@@ -18,6 +18,7 @@ from realm_tf.index import storage
 from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.run import layout
+from realm_tf.run import run_lock
 from realm_tf.run import versions
 from realm_tf.text import sentencepieces
 from realm_tf.text import tokenizer_files
@@ -108,6 +109,15 @@ def check_new(path: str) -> None:
       f'--output_dir must be new. Found parameters in {path}. Give another, or '
       'remove it.'
     )
+
+
+def create_new(
+  path: str, config: config_lib.ExperimentConfig, vocab_file: str
+) -> None:
+  """Calls `create` for a job that is alone in a new directory, or UserError."""
+  run_lock.hold(path, 'job')
+  check_new(path)
+  create(path, config, vocab_file)
 
 
 def open_model(

@@ -57,23 +57,31 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
   body raises, nothing is published.
 
   Raises:
-    UserError: A file cannot be written, here or in the body; or the older
-      manifest is damaged.
+    UserError: A file cannot be written, here or in the body; the older
+      manifest is damaged; or another job has published meanwhile.
   """
-  is_remote = '://' in output_dir
+  is_remote, before = '://' in output_dir, _published(output_dir)
   if is_remote:
     staging = tempfile.mkdtemp()
   else:
-    # The same file system as `output_dir`, so that a move is a rename.
-    staging = f'{output_dir.rstrip("/")}.{uuid.uuid4().hex[:8]}.tmp'
+    # The same file system as `output_dir`, so that a move is a rename. Next to
+    # a directory that exists, such as a container's volume, may be no place.
+    place = output_dir.rstrip('/') + '/' * os.path.isdir(output_dir)
+    staging = f'{place}.{uuid.uuid4().hex[:8]}.tmp'
     os.makedirs(staging)
-  published = []
+  published: list[str] = []
   try:
     metadata: dict[str, Any] = {}
     yield staging, metadata
     files = manifests.describe_all(staging)
     manifests.check_names(output_dir, files)
-    remove(_published(output_dir))
+    old = _published(output_dir)
+    if old and not before:
+      raise errors.UserError(
+        f'Only one job may write {output_dir}. Found that another has written '
+        'it meanwhile. Give another directory.'
+      )
+    remove(old)
     for name in files:
       path = os.path.join(output_dir, name)
       published.append(path)

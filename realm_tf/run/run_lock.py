@@ -40,10 +40,11 @@ def holding(directory: str, job: str) -> Iterator[None]:
     yield
 
 
-def hold(directory: str) -> None:
-  """Holds a training's directory until the process ends; remote ones not."""
+def hold(directory: str, job: str = 'training') -> None:
+  """Makes and holds a directory until the process ends; remote ones not."""
   path = os.path.realpath(directory)
   if '://' not in directory and path not in _held:
+    os.makedirs(directory, exist_ok=True)
     stack = contextlib.ExitStack()
-    stack.enter_context(holding(directory, 'training'))
+    stack.enter_context(holding(directory, job))
     _held[path] = stack

@@ -138,6 +138,22 @@ class ManifestsTest(parameterized.TestCase):
     self.assertEqual(thesis.read_text(), 'mine')
     self.assertEqual(sorted(pathlib.Path(self.directory).rglob('*')), before)
 
+  def test_the_second_of_two_jobs_is_refused(self):
+    folder = os.path.join(os.path.dirname(self.directory), 'two')
+    with (
+      self.assertRaisesRegex(errors.UserError, 'meanwhile'),
+      outputs.publishing(folder) as (slow, _),
+    ):
+      pathlib.Path(slow, 'x').write_text('slow')
+      with outputs.publishing(folder) as (fast, _):
+        pathlib.Path(fast, 'x').write_text('fast')
+    self.assertCountEqual(os.listdir(folder), ['x', 'manifest.json'])
+    self.assertEqual(pathlib.Path(folder, 'x').read_text(), 'fast')
+
+  def test_writes_a_directory_whose_parent_allows_no_other(self):
+    with outputs.publishing(self.directory) as (staging, _):
+      self.assertStartsWith(staging, os.path.join(self.directory, ''))
+
   def test_writes_into_no_linked_folder(self):
     folder = pathlib.Path(self.directory).parent
     elsewhere, other = folder / 'home', folder / 'other'
