@@ -172,12 +172,11 @@ def _parse_flags(argv: list[str]) -> list[str]:
 
 def _load_and_run(main, argv, reads, sets):
   config_flags.config()  # Reports a wrong key in any binary.
-  if callable(reads):
-    reads = reads()
-  config_flags.check(tuple(reads), sets)
+  config_flags.check(tuple(reads() if callable(reads) else reads), sets)
   _check_files()
   gc.disable()  # To visit the modules' 400,000 objects takes 0.6 s.
   modules.load()
+  sys.dont_write_bytecode = True  # Else AutoGraph leaves files in TMPDIR.
   gc.freeze()
   gc.enable()
   with process.handling(signal.default_int_handler, signal.SIGINT):

@@ -6,7 +6,9 @@ import tempfile
 from realm_tf import errors
 
 
-def check(path: str, is_file: bool = False) -> None:
+def check(
+  path: str, is_file: bool = False, advice: str = 'Choose another place.'
+) -> None:
   """Raises UserError if a local directory, or file, cannot be written."""
   if '://' in path:
     return
@@ -21,6 +23,5 @@ def check(path: str, is_file: bool = False) -> None:
       open(path, 'ab').close()
   except OSError as error:
     raise errors.UserError(
-      f'{path} must be writable. Found {found}: {error.strerror}. Choose '
-      'another place.'
+      f'{path} must be writable. Found {found}: {error.strerror}. {advice}'
     ) from error

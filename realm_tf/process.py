@@ -7,6 +7,7 @@ from multiprocessing import forkserver
 import os
 import signal
 import sys
+import tempfile
 import threading
 import types
 from typing import Any
@@ -63,6 +64,7 @@ def ending(
     shown: Changes the text of an error.
   """
   try:
+    _check_temporary_folder()
     yield
     sys.stdout.flush()
   except BrokenPipeError:  # As with `| head`; Python's last flush would fail.
@@ -76,6 +78,17 @@ def ending(
   except errors.UserError as error:
     sys.stderr.write(f'ERROR: {shown(str(error))}\n')
     sys.exit(2)
+
+
+def _check_temporary_folder() -> None:
+  """Raises UserError without one: TensorFlow cannot be imported."""
+  try:
+    tempfile.gettempdir()
+  except FileNotFoundError as error:
+    raise errors.UserError(
+      'A folder for temporary files must be writable. Found: '
+      f'{error.strerror}. Set TMPDIR to another.'
+    ) from error
 
 
 def raise_again(record: object) -> None:

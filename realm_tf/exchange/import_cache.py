@@ -12,6 +12,7 @@ import os
 import shutil
 import tempfile
 
+from realm_tf import output_files
 from realm_tf.exchange import hugging_face
 from realm_tf.exchange import hugging_face_hub
 from realm_tf.exchange import model_writing
@@ -32,9 +33,11 @@ def model_dir(given: str) -> str:
   files = [_FORMAT, manifests.describe_all(source)]
   key = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
   home = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
-  path = os.path.join(home, 'realm_tf', key[:16])
+  # A user without a home directory has '~'.
+  path = os.path.join('/', home, 'realm_tf', key[:16])
   if os.path.isdir(path):
     return path
+  output_files.check(path, advice='Set XDG_CACHE_HOME to a folder.')
   imported = hugging_face.load(source)
   os.makedirs(os.path.dirname(path), exist_ok=True)
   made = tempfile.mkdtemp(prefix=f'{key[:16]}.', dir=os.path.dirname(path))

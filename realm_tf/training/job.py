@@ -151,7 +151,6 @@ class Job(NamedTuple):
           f'The directory must be new. Found a run in {self.run_dir}. Give '
           'another one, or --resume where the binary has it.'
         )
-    tf.io.gfile.makedirs(self.run_dir)
     run_lock.hold(self.run_dir)
     digests = {
       name: hashlib.sha256(repr(value).encode(errors='replace')).hexdigest()

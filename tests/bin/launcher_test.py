@@ -69,6 +69,23 @@ _BEGINNINGS = {
   'interrupted_while_loading': ('interrupt()', '', {}, 130, '', 'Interrupted.'),
   'interrupted': ('', 'interrupt()', {}, 130, '', 'Interrupted.'),
   'interrupted_server': ('', 'fork_from_interrupted_server()', {}, 0, '', ''),
+  'no_temporary_folder': (
+    'import tempfile; tempfile._candidate_tempdir_list = list',
+    'print("a")',
+    {},
+    2,
+    '',
+    'ERROR: A folder for temporary files must be writable. Found: No usable '
+    'temporary directory found in []. Set TMPDIR to another.',
+  ),
+  'generated_code': (
+    'open("m.py", "w").close()',
+    'import m; print(os.listdir())',
+    {},
+    0,
+    "['m.py']",
+    '',
+  ),
   'unread_print': ('close_pipe()', 'print("a" * 9999)', {}, 141, '', ''),
   'unread_log': ('close_pipe()', 'logging.info("a")', {}, 141, '', ''),
   'closed': ('os.close(1)', 'print("a"); logging.info("a")', {}, 0, '', ''),

@@ -78,6 +78,14 @@ class ImportCacheTest(absltest.TestCase):
       self._model_dir()
     self.assertEmpty(os.listdir(os.path.join(self.cache, 'realm_tf')))
 
+  def test_a_cache_that_cannot_be_written_is_a_users_mistake(self):
+    file = os.path.join(self.source, 'config.json')
+    with (
+      mock.patch.dict(os.environ, XDG_CACHE_HOME=file),
+      self.assertRaisesRegex(errors.UserError, 'Set XDG_CACHE_HOME'),
+    ):
+      self._model_dir()
+
   def test_other_paths_stay_as_they_are(self):
     self.assertEqual(import_cache.model_dir(self.source), self.source)
 
