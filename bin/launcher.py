@@ -75,8 +75,7 @@ def run(
   _complete_help()
   logging.set_verbosity(verbosity)
   logging.use_absl_handler()
-  handler = logging.get_absl_handler().python_handler
-  handler.stream, handler.handleError = sys.stdout, process.raise_again
+  logging.get_absl_handler().python_handler.stream = sys.stdout
   py_logging.getLogger('tensorflow').setLevel('ERROR')
   with process.ending('Interrupted.', _as_installed):
     app.run(

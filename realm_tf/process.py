@@ -20,6 +20,22 @@ _INTERRUPTED = 128 + signal.SIGINT
 _UNREAD = 128 + signal.SIGPIPE
 
 
+class _Unread(BaseException):  # noqa: N818, no error, least of all of a disk.
+  """Nobody reads stdout any more, as with `| head`."""
+
+
+class _Stdout(io.FileIO):
+  """Standard output; without a reader it ends the main thread, not a server."""
+
+  def write(self, data: Any) -> int:  # noqa: D102, as its base.
+    try:
+      return super().write(data)
+    except BrokenPipeError:
+      if threading.current_thread() is threading.main_thread():
+        raise _Unread from None
+      return len(data)
+
+
 def leave_if_interrupted() -> None:
   """Makes Ctrl-C end a command that still loads, with a line.
 
@@ -48,6 +64,11 @@ def begin() -> None:
   if sys.getfilesystemencoding() != 'utf-8':
     os.environ['PYTHONUTF8'] = '1'
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+  sys.stdout.flush()
+  sys.stdout = io.TextIOWrapper(
+    io.BufferedWriter(_Stdout(1, 'w', closefd=False)),
+    line_buffering=sys.stdout.isatty(),
+  )
   for stream in (sys.stdout, sys.stderr):
     if isinstance(stream, io.TextIOWrapper):  # PYTHONIOENCODING may be ascii.
       stream.reconfigure(encoding='utf-8', errors='backslashreplace')
@@ -67,7 +88,7 @@ def ending(
     _check_temporary_folder()
     yield
     sys.stdout.flush()
-  except BrokenPipeError:  # As with `| head`; Python's last flush would fail.
+  except _Unread:  # Python's last flush would fail.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(_UNREAD)
   except KeyboardInterrupt:
@@ -89,13 +110,6 @@ def _check_temporary_folder() -> None:
       'A folder for temporary files must be writable. Found: '
       f'{error.strerror}. Set TMPDIR to another.'
     ) from error
-
-
-def raise_again(record: object) -> None:
-  """Ends a process whose log has no reader, unless a server's thread logs."""
-  del record
-  if threading.current_thread() is threading.main_thread():
-    raise  # noqa: PLE0704, the error of the log's handler.
 
 
 @contextlib.contextmanager

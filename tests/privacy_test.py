@@ -18,6 +18,7 @@ import sys
 import bin
 import launch.preloaded
 from realm_tf.serving import handlers
+from realm_tf.serving import pictures
 try:
   from realm_tf.model import openvino_encoder
 except Exception as error:

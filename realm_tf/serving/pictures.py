@@ -7,15 +7,20 @@ learns by training step. TensorBoard has the other metrics of a run.
 import base64
 from collections.abc import Callable, Mapping, Sequence
 import io
+import os
 import pathlib
+import tempfile
 from typing import NamedTuple
 
-from matplotlib import figure as figure_lib
-from matplotlib import style
 import numpy as np
 
 from realm_tf.run import metrics_log
 from realm_tf.serving import comparison as comparison_lib
+
+_SETTINGS = tempfile.TemporaryDirectory()  # Else in the home directory.
+os.environ.setdefault('MPLCONFIGDIR', _SETTINGS.name)
+from matplotlib import figure as figure_lib  # noqa: E402
+from matplotlib import style  # noqa: E402
 
 _STYLE = pathlib.Path(__file__).parent / 'report_static' / 'picture.mplstyle'
 _NO_METADATA = dict.fromkeys(['Creator', 'Date', 'Format', 'Type'])

@@ -56,6 +56,11 @@ def close_pipe():
   reader, writer = os.pipe()
   os.dup2(writer, 1)
   os.close(reader)
+def log_on_full_disk():
+  try:
+    logging.info("a")
+  except OSError:
+    print('The disk is full.')
 BEFORE
 from bin import launcher
 from absl import logging
@@ -88,6 +93,14 @@ _BEGINNINGS = {
   ),
   'unread_print': ('close_pipe()', 'print("a" * 9999)', {}, 141, '', ''),
   'unread_log': ('close_pipe()', 'logging.info("a")', {}, 141, '', ''),
+  'unread_no_full_disk': (
+    'close_pipe()',
+    'log_on_full_disk()',
+    {},
+    141,
+    '',
+    '',
+  ),
   'closed': ('os.close(1)', 'print("a"); logging.info("a")', {}, 0, '', ''),
   'ascii': ('', 'print(chr(233))', {'PYTHONIOENCODING': 'ascii'}, 0, 'é', ''),
   'locale': (
