@@ -86,8 +86,10 @@ def ending(
   """
   try:
     _check_temporary_folder()
-    yield
-    sys.stdout.flush()
+    try:
+      yield
+    finally:
+      sys.stdout.flush()
   except _Unread:  # Python's last flush would fail.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(_UNREAD)

@@ -91,7 +91,7 @@ _BEGINNINGS = {
     "['m.py']",
     '',
   ),
-  'unread_print': ('close_pipe()', 'print("a" * 9999)', {}, 141, '', ''),
+  'unread_print': ('close_pipe()', 'print("a")', {}, 141, '', ''),
   'unread_log': ('close_pipe()', 'logging.info("a")', {}, 141, '', ''),
   'unread_no_full_disk': (
     'close_pipe()',
