@@ -94,9 +94,10 @@ def run(recipe: recipe_lib.Recipe) -> None:
     left = [name for name, plan in plans.items() if plan.reason]
     done, logs = len(plans) - len(left), os.path.join(recipe.run_dir, 'logs')
     print(f'Stages: {done} of {len(plans)} done. Logs: {logs}/', flush=True)
-    _start_server(
-      any(isinstance(recipe.stages[name].action, str) for name in left)
-    )
+    has_binary = any(isinstance(recipe.stages[n].action, str) for n in left)
+    # NumPy reads it when it is imported; a second thread would only spin.
+    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+    process.start_server([f'{__package__}.preloaded'] if has_binary else [])
     most = max(1, int(machine.memory_bytes() / _STAGE_BYTES))
     running: dict[str, _Running] = {}
     try:
@@ -231,14 +232,6 @@ def _wait(running: Mapping[str, _Running]) -> Iterator[str]:
         )
     if all(worker.process.exitcode == 0 for worker in stage.workers):
       yield name
-
-
-def _start_server(imports_binaries: bool) -> None:
-  """Starts the process from which workers are forked."""
-  # NumPy reads it when it is imported; a second thread would only spin.
-  os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
-  preloaded = [f'{__package__}.preloaded'] if imports_binaries else []
-  process.start_server(preloaded)
 
 
 def _stop(workers: Iterable[_Worker]) -> None:

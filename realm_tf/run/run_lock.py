@@ -4,13 +4,14 @@ from collections.abc import Iterator
 import contextlib
 import fcntl
 import os
+from typing import Any
 
 from absl import logging
 
 from realm_tf import errors
 from realm_tf import output_files
 
-_held: dict[str, contextlib.ExitStack] = {}  # By path.
+_held: dict[str, Any] = {}  # By path.
 
 
 @contextlib.contextmanager
@@ -45,6 +46,5 @@ def hold(directory: str, job: str = 'training') -> None:
   path = os.path.realpath(directory)
   if '://' not in directory and path not in _held:
     os.makedirs(directory, exist_ok=True)
-    stack = contextlib.ExitStack()
-    stack.enter_context(holding(directory, job))
-    _held[path] = stack
+    _held[path] = holding(directory, job)
+    _held[path].__enter__()

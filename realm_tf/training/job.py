@@ -27,6 +27,7 @@ from realm_tf.model import precision
 from realm_tf.model import realm_model
 from realm_tf.model import strategies
 from realm_tf.run import layout
+from realm_tf.run import outputs
 from realm_tf.run import run_lock
 from realm_tf.text import wordpiece
 from realm_tf.training import params_export
@@ -158,10 +159,9 @@ class Job(NamedTuple):
     }
     if self.resume:
       self._check_same_run(config, digests)
-    else:
-      params_export.forget_untrained(self.run_dir)
-    if tf.io.gfile.exists(layout.done_file(self.run_dir)):
-      tf.io.gfile.remove(layout.done_file(self.run_dir))
+    else:  # A failed start may have left them.
+      outputs.remove([layout.untrained_file(self.run_dir)])
+    outputs.remove([layout.done_file(self.run_dir)])
     model_files.create(self.run_dir, config, vocab_file)
     json_text.write(layout.data_file(self.run_dir), digests)
 

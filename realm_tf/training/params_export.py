@@ -20,6 +20,7 @@ from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.run import layout
+from realm_tf.run import outputs
 from realm_tf.run import versions
 
 # Fields of `BertConfig` that decide the shapes of weights.
@@ -68,16 +69,10 @@ def keep_untrained(
   elif theirs.span_hidden_size != model.span_hidden_size:
     left_out = ('span_reader/',)
   kept = {n: arrays[n] for n in arrays if not n.startswith(left_out)}
-  forget_untrained(run_dir)
+  outputs.remove([layout.untrained_file(run_dir)])
   if kept:
     weights.write(kept, layout.untrained_file(run_dir))
     logging.info('%d untrained weights are published too.', len(kept))
-
-
-def forget_untrained(run_dir: str) -> None:
-  """Removes weights that a failed start left in `run_dir`."""
-  if tf.io.gfile.exists(layout.untrained_file(run_dir)):
-    tf.io.gfile.remove(layout.untrained_file(run_dir))
 
 
 def read_untrained(run_dir: str) -> dict[str, np.ndarray]:

@@ -74,12 +74,6 @@ class UntrainedTest(tf.test.TestCase):
     self.assertEmpty(kept)
     self.assertIn(self.init_from, logs.output[0])
 
-  def test_forgets(self):
-    self._kept()
-    for _ in range(2):  # The second time there is nothing to remove.
-      params_export.forget_untrained(self.run_dir)
-      self.assertEmpty(params_export.read_untrained(self.run_dir))
-
 
 _AFTER = {
   'query_bert/a': np.float32([1, 2]),
