@@ -58,7 +58,7 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
   Raises:
     UserError: A file cannot be written, here or in the body; the older
-      manifest is damaged; or another job has published meanwhile.
+      manifest is damaged; or another job was faster.
   """
   is_remote, before = '://' in output_dir, _published(output_dir)
   if is_remote:
@@ -78,8 +78,8 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
     old = _published(output_dir)
     if old and not before:
       raise errors.UserError(
-        f'Only one job may write {output_dir}. Found that another has written '
-        'it meanwhile. Give another directory.'
+        f'Only one job may write {output_dir}. Found that another was '
+        'faster. Give another directory.'
       )
     remove(old)
     for name in files:

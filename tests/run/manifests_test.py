@@ -141,7 +141,7 @@ class ManifestsTest(parameterized.TestCase):
   def test_the_second_of_two_jobs_is_refused(self):
     folder = os.path.join(os.path.dirname(self.directory), 'two')
     with (
-      self.assertRaisesRegex(errors.UserError, 'meanwhile'),
+      self.assertRaisesRegex(errors.UserError, 'another was faster'),
       outputs.publishing(folder) as (slow, _),
     ):
       pathlib.Path(slow, 'x').write_text('slow')
