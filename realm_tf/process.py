@@ -64,11 +64,12 @@ def begin() -> None:
   if sys.getfilesystemencoding() != 'utf-8':
     os.environ['PYTHONUTF8'] = '1'
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-  sys.stdout.flush()
-  sys.stdout = io.TextIOWrapper(
-    io.BufferedWriter(_Stdout(1, 'w', closefd=False)),
-    line_buffering=sys.stdout.isatty(),
-  )
+  if sys.stdout is sys.__stdout__:  # Not a caller's own.
+    sys.stdout.flush()
+    sys.stdout = io.TextIOWrapper(
+      io.BufferedWriter(_Stdout(1, 'w', closefd=False)),
+      line_buffering=sys.stdout.isatty(),
+    )
   for stream in (sys.stdout, sys.stderr):
     if isinstance(stream, io.TextIOWrapper):  # PYTHONIOENCODING may be ascii.
       stream.reconfigure(encoding='utf-8', errors='backslashreplace')
