@@ -64,7 +64,7 @@ def begin() -> None:
   if sys.getfilesystemencoding() != 'utf-8':
     os.environ['PYTHONUTF8'] = '1'
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-  if sys.stdout is sys.__stdout__:  # Not a caller's own.
+  if sys.__stdout__ and sys.stdout is sys.__stdout__:  # Not a caller's.
     sys.stdout.flush()
     sys.stdout = io.TextIOWrapper(
       io.BufferedWriter(_Stdout(1, 'w', closefd=False)),
