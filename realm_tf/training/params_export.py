@@ -110,6 +110,7 @@ def write_average(
       f'Both models must have one vocabulary. Found another in {before_dir} '
       f'than in {model_dir}. Average a model with its own --init_from.'
     )
+  model_files.check_new(output_dir)
   arrays = average(after, other.read_params(), weight, where=before_dir)
   vocab_file = layout.vocab_file(model_dir)
   model_files.create_new(output_dir, opened.config, vocab_file)
