@@ -24,7 +24,7 @@ _COMMANDS = [
 _FILES = [
   'lxml_html_clean>=0.4,<1',  # trafilatura's jusText imports it.
   'markdown-it-py>=4,<5',
-  'pypdf[crypto]>=7,<8',
+  'pypdfium2>=5.15,<6',
   'python-docx>=1.2,<2',
   'trafilatura>=2.3,<3',
 ]

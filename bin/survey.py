@@ -28,6 +28,7 @@ from realm_tf.corpus import terms
 from realm_tf.data import surveying
 from realm_tf.model import realm_model
 from realm_tf.model import speed
+from realm_tf.run import outputs
 from realm_tf.training import taggers
 
 flags.mark_flag_as_required('input')
@@ -49,10 +50,8 @@ def _written(
       yield article
 
 
-def main(_):
-  output_dir, counts = article_flags.begin()
+def _look(output_dir, counts):
   questions = question_flags.read()
-  tf.io.gfile.makedirs(output_dir)
   articles = article_flags.read('Looking', counts)
   survey, names = surveying.look(
     _written(articles, os.path.join(output_dir, 'articles.jsonl')),
@@ -68,12 +67,19 @@ def main(_):
     path = os.path.join(output_dir, f'{name}_questions.jsonl')
     questions_lib.write_questions(side, path)
     result[f'num_{name}_questions'] = len(side)
-  config = config_flags.config()
-  model = config.model
-  if not model.embedder_bert.vocab_size:
-    model = realm_model.with_vocab_size(model, _VOCABULARY)
-  result['train_secs'] = speed.train_secs(model, config.lengths.block_tokens)
-  json_text.write(os.path.join(output_dir, 'survey.json'), result)
+  return result
+
+
+def main(_):
+  output_dir, counts = article_flags.begin()
+  with outputs.publishing(output_dir) as (staging, _):
+    result = _look(staging, counts)
+    config = config_flags.config()
+    model = config.model
+    if not model.embedder_bert.vocab_size:
+      model = realm_model.with_vocab_size(model, _VOCABULARY)
+    result['train_secs'] = speed.train_secs(model, config.lengths.block_tokens)
+    json_text.write(os.path.join(staging, 'survey.json'), result)
   print(f'{json.dumps(result)}{counts.summary()}')
 
 

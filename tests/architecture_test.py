@@ -42,7 +42,7 @@ _ADAPTERS = {
   'orbit': ['realm_tf/training/'],
   'pyarrow': ['realm_tf/corpus/datasets.py'],
   'pymilvus': ['realm_tf/index/milvus_searcher.py'],
-  'pypdf': ['realm_tf/corpus/pdf_file.py'],
+  'pypdfium2': ['realm_tf/corpus/pdf_file.py'],
   'regex': ['realm_tf/text/timed_pattern.py', 'realm_tf/text/words.py'],
   'safetensors': ['realm_tf/model/weights.py'],
   'scann': ['realm_tf/index/scann_'],

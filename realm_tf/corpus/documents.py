@@ -27,7 +27,7 @@ from realm_tf.corpus import parallel
 # Format -> its package; a module NAME_file.py for each is the package's only
 # importer.
 _PACKAGES = {
-  'pdf': 'pypdf',
+  'pdf': 'pypdfium2',
   'docx': 'docx',
   'html': 'trafilatura',
   'markdown': 'markdown_it',
@@ -163,7 +163,9 @@ def sections(
       lines.append(text)
       continue
     if lines:
-      full = ', '.join(dict.fromkeys([title, *headings.values()]))
+      # "The sea - Our site" names its first heading.
+      own = (text for text in headings.values() if not title.startswith(text))
+      full = ', '.join(dict.fromkeys([title, *own]))
       articles.append(
         Article(full, '\n'.join(lines), f'{path}#section={len(articles) + 1}')
       )

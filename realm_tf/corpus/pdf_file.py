@@ -1,4 +1,4 @@
-"""Reads the pages of a PDF by pypdf, which only this file imports.
+"""Reads the pages of a PDF by PDFium, which only this file imports.
 
   pages -> lines with places -> no headers and footers -> paragraphs
 
@@ -8,13 +8,13 @@ become whole.
 
 import collections
 from collections.abc import Collection, Iterator
-import io
 import itertools
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 import unicodedata
 
-import pypdf
+import pypdfium2
+from pypdfium2 import raw
 
 from realm_tf.corpus import article_records
 from realm_tf.corpus import documents
@@ -22,6 +22,7 @@ from realm_tf.corpus import documents
 _MENDED = {
   **{c: unicodedata.normalize('NFKC', chr(c)) for c in range(0xFB00, 0xFB07)},
   **dict.fromkeys(range(0xD800, 0xE000), '\ufffd'),  # No text can have them.
+  2: '-\r',  # PDFium's hyphen at the end of a line, which it joins.
 }
 _LEADERS = re.compile(r'(?: ?\.){5,}')  # Of a table of contents.
 _NUMBER = re.compile(r'\d{1,5}')  # Of a page.
@@ -47,11 +48,14 @@ class _Line(NamedTuple):
 
 def read(path: str, content: bytes) -> list[article_records.Article] | str:
   """Returns the pages, none of a scanned PDF, or why there are none."""
-  reader = pypdf.PdfReader(io.BytesIO(content))
-  if reader.is_encrypted and not reader.decrypt(''):
-    return 'encrypted pdf'
-  pages = [[*_lines(page)] for page in reader.pages]
-  title = documents.sensible(reader.metadata.title if reader.metadata else '')
+  try:
+    document = pypdfium2.PdfDocument(content)
+  except pypdfium2.PdfiumError as error:
+    if error.err_code == raw.FPDF_ERR_PASSWORD:
+      return 'encrypted pdf'
+    raise
+  pages = [[*_lines(page)] for page in document]
+  title = documents.sensible(document.get_metadata_dict()['Title'])
   _drop_margins(pages)
   lines = itertools.chain.from_iterable(pages)
   compounds = {*_COMPOUND.findall(' '.join(line.text for line in lines))}
@@ -65,26 +69,20 @@ def read(path: str, content: bytes) -> list[article_records.Article] | str:
   ]
 
 
-def _lines(page: pypdf.PageObject) -> Iterator[_Line]:
+def _lines(page: pypdfium2.PdfPage) -> Iterator[_Line]:
   """Yields the lines in the order in which the page draws them."""
-  chunks: list[tuple[Any, ...]] = []
-  page.extract_text(visitor_text=lambda *chunk: chunks.append(chunk))
-  words, first = '', None
-  for chunk in [*chunks, ('\n',)]:
-    if chunk[0].strip():
-      first = first or chunk
-    words += chunk[0]
-    if not words.endswith('\n'):
-      continue
-    if first:
-      _, outer, (*_, up, x, y), _, size = first
-      yield _Line(
-        x * outer[0] + y * outer[2] + outer[4],
-        x * outer[1] + y * outer[3] + outer[5],
-        size * abs(up * outer[3]) or 1.0,  # Of turned text, any.
-        ' '.join(_LEADERS.sub(' ', words.translate(_MENDED)).split()),
-      )
-    words, first = '', None
+  found = page.get_textpage()
+  codes = (
+    raw.FPDFText_GetUnicode(found, i) for i in range(found.count_chars())
+  )
+  start = 0
+  for line in ''.join(map(chr, codes)).split('\n'):
+    if words := _LEADERS.sub(' ', ' '.join(line.split())).split():
+      first = start + line.index(words[0])
+      x, y, _, top = found.get_charbox(first, loose=True)
+      text = ' '.join(words).translate(_MENDED)
+      yield _Line(x, y, top - y or 1.0, text)
+    start += len(line) + 1
 
 
 def _drop_margins(pages: list[list[_Line]]) -> None:
