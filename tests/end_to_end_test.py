@@ -21,7 +21,7 @@ from absl.testing import absltest
 from realm_tf import errors
 from realm_tf.run import layout
 from realm_tf.run import versions
-from tests import binary_server
+from tests import forks
 from tests import source_tree
 
 _CONFIG = '--config=tests/testdata/end_to_end_launch.py'
@@ -48,7 +48,7 @@ class _Pipeline:
   def __init__(self, directory):
     self._directory = directory
     os.mkdir(self.path('logs'))
-    self._server = binary_server.BinaryServer(self.path('logs'))
+    self._forks = forks.Forks(self.path('logs'))
     self._running = []
     self.run_dir = self.path('pretrain')
     self.qa_dir = self.path('qa')
@@ -57,12 +57,12 @@ class _Pipeline:
     return os.path.join(self._directory, *names)
 
   def _start(self, name, *flags):
-    pid = self._server.start(name, *flags)
+    pid = self._forks.start(name, *flags)
     self._running.append(pid)
     return pid
 
   def _finish(self, *pids):
-    self._server.finish(*pids, timeout_secs=_TIMEOUT_SECS)
+    self._forks.finish(*pids, timeout_secs=_TIMEOUT_SECS)
     self._running = [pid for pid in self._running if pid not in pids]
 
   def _run(self, name, *flags):
@@ -70,12 +70,11 @@ class _Pipeline:
 
   def _kill(self, pid):
     self._running.remove(pid)
-    self._server.kill(pid)
+    self._forks.kill(pid)
 
   def clean_up(self):
     for pid in self._running:
-      self._server.kill(pid)
-    self._server.close()
+      self._forks.kill(pid)
     shutil.rmtree(self._directory)
 
   def run(self):
@@ -152,8 +151,8 @@ class _Pipeline:
 
   def _caught_writing(self, refresher):
     """Stops the refresher in the middle of a version; returns its path."""
-    if not self._server.is_running(refresher):
-      raise RuntimeError(f'The refresher ended:\n{self._server.logs()}')
+    if not self._forks.is_running(refresher):
+      raise RuntimeError(f'The refresher ended:\n{self._forks.logs()}')
     path = self._incomplete_version()
     if not path:
       return ''

@@ -14,10 +14,9 @@ from realm_tf.data import corpus_files
 from realm_tf.data import query_table
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
-from realm_tf.index import storage
 from realm_tf.run import layout
 from realm_tf.run import versions
-from tests import forked_binaries
+from tests import forks
 from tests import whole_directories
 
 
@@ -32,14 +31,6 @@ def _build_index(corpus_dir, model_dir):
   builder = index_builder.open_builder(model_dir, corpus_dir)
   params = versions.newest(layout.params_root(model_dir))
   builder.publish(params, f'{model_dir}/other_index')
-
-
-def _load_index(corpus_dir, model_dir):
-  fingerprint = block_table.BlockTable.open(corpus_dir).manifest[
-    'corpus_fingerprint'
-  ]
-  index = versions.newest(layout.index_root(model_dir))
-  storage.load(index.path, fingerprint)
 
 
 def _verify(directory):
@@ -100,7 +91,6 @@ class FlippedBytesTest(parameterized.TestCase):
       'model/params/000000000/params.safetensors',
       _build_index,
     ),
-    ('search', 'model/index/000000000/params.safetensors', _load_index),
   )
   def test_a_job_finds_a_flipped_bit(self, name, job):
     directory = self._copy()
@@ -114,7 +104,7 @@ class FlippedBytesTest(parameterized.TestCase):
     flags = [
       f'--{kind}_dir={directory}/{kind}' for kind in ('corpus', 'queries')
     ]
-    (result,) = forked_binaries.run_all(
+    (result,) = forks.run_all(
       [('pretrain', [*flags, f'--run_dir={directory}/run'])]
     )
     self.assertEqual(result.code, 2, result)

@@ -3,11 +3,10 @@
 import os
 
 from realm_tf.data import block_table
-from realm_tf.index import index_builder
 from realm_tf.model import realm_model
 from realm_tf.run import layout
 from realm_tf.training import job as job_lib
-from realm_tf.training import params_export
+from tests import model_dirs
 from tests import tiny
 
 
@@ -21,8 +20,5 @@ def write(directory: str) -> None:
   )
   model_dir = os.path.join(directory, 'model')
   inputs = job_lib.open_inputs(tiny.config(), corpus_dir)
-  job_lib.Job(model_dir).begin(inputs.config, inputs.vocab_file)
-  model = realm_model.RealmModel(inputs.config.model, [realm_model.EMBEDDER])
-  params = params_export.publish(model_dir, 0, model)
-  builder = index_builder.open_builder(model_dir, corpus_dir)
-  builder.publish(params, layout.index_root(model_dir))
+  model = model_dirs.write(model_dir, inputs, [realm_model.EMBEDDER])
+  model_dirs.index(inputs, model, layout.index_root(model_dir))

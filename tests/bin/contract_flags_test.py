@@ -4,7 +4,7 @@ import re
 
 from absl.testing import absltest
 
-from tests import forked_binaries
+from tests import forks
 from tests import source_tree
 
 _FLAG = re.compile(r'--(?:no)?(\w+)')
@@ -37,9 +37,7 @@ class ContractFlagsTest(absltest.TestCase):
   def test_each_binary_has_the_flags_of_the_contract_and_no_others(self):
     documented = _documented()
     self.assertCountEqual(documented, source_tree.binaries())
-    results = forked_binaries.run_all(
-      [(each, ['--help']) for each in documented]
-    )
+    results = forks.run_all([(each, ['--help']) for each in documented])
     for (name, flags), result in zip(documented.items(), results, strict=True):
       with self.subTest(name):
         self.assertEqual(result.code, 0, result.stderr)

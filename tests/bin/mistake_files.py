@@ -7,7 +7,7 @@ from realm_tf.data import block_table
 from realm_tf.model import realm_model
 from realm_tf.run import layout
 from realm_tf.training import job as job_lib
-from tests import model_index
+from tests import model_dirs
 from tests import tiny
 from tests.bin import good_flags
 from tests.serving import small_models
@@ -59,8 +59,8 @@ class Files:
     # Many binaries build the model before they find the mistake.
     quick = {'shared_towers': True}
     model = small_models.write(self.model, self.corpus, **quick)
-    inputs = job_lib.open_inputs(tiny.config(), self.corpus)
-    model_index.build(inputs, model, self.other_corpus, self.other_index)
+    others = job_lib.open_inputs(tiny.config(), self.other_corpus)
+    model_dirs.index(others, model, self.other_index)
     parts = [realm_model.EMBEDDER]
     small_models.write(self.retriever_only, self.corpus, parts, **quick)
 

@@ -12,7 +12,7 @@ import tempfile
 
 from absl.testing import absltest
 
-from tests import forked_binaries
+from tests import forks
 from tests import tiny
 from tests.bin import good_calls
 from tests.bin import good_flags
@@ -148,7 +148,7 @@ class UserMistakesTest(absltest.TestCase):
     cls.folder = pathlib.Path(directory, 'calls')
     cls.folder.mkdir()
     calls = good_calls.calls(cls.folder, files.vocabulary)
-    results = forked_binaries.run_all([*calls.values(), *mistakes])
+    results = forks.run_all([*calls.values(), *mistakes])
     cls.results = dict(zip(calls, results))
     cls.of_mistakes = results[len(calls) :]
 

@@ -14,11 +14,10 @@ from realm_tf.data import joining
 from realm_tf.exchange import hugging_face
 from realm_tf.exchange import hugging_face_export
 from realm_tf.exchange import model_writing
-from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from realm_tf.model import weights
-from realm_tf.run import layout
-from realm_tf.run import versions
+from realm_tf.training import job as job_lib
+from tests import model_dirs
 from tests import tiny
 from tests.exchange import numpy_bert
 
@@ -34,22 +33,9 @@ class HuggingFaceExportTest(parameterized.TestCase):
     corpus_dir = tiny.write_corpus(self.directory)
     embedder = config_lib.EmbedderConfig(embedding_size=4, **changes)
     config = tiny.config(model={'embedder': embedder, 'span_head': span_head})
-    sizes = realm_model.with_vocab_size(config.model, tiny.TOKENIZER.vocab_size)
-    config = tiny.changed(config, model=sizes)
-    model = realm_model.RealmModel(sizes, parts)
-    rng = np.random.default_rng(0)
-    for variable in model.variables:
-      variable.assign(rng.normal(size=variable.shape))
+    inputs = job_lib.open_inputs(config, corpus_dir)
     model_dir = os.path.join(self.directory, 'model')
-    model_files.create(model_dir, config, layout.vocab_file(corpus_dir))
-    versions.publish(
-      layout.params_root(model_dir),
-      0,
-      lambda path: weights.write(
-        weights.values(model.variables), layout.params_file(path)
-      ),
-      {},
-    )
+    model = model_dirs.write(model_dir, inputs, parts, noise=1.0)
     return model_dir, weights.by_name(model.variables)
 
   @parameterized.parameters('query', 'block', 'reader')

@@ -13,7 +13,7 @@ from realm_tf import config as config_lib
 from realm_tf.data import joining
 from realm_tf.index import embedding
 from realm_tf.model import realm_model
-from tests import own_process
+from tests import forks
 from tests import tiny
 from tests.index import small
 
@@ -156,7 +156,7 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     self.assertBetween(error, 1e-5, 0.05)
 
   def test_two_devices_agree_with_one(self):
-    found = own_process.run('tests.index.two_devices')['embeddings']
+    found = forks.arrays_of('tests.index.two_devices')['embeddings']
     self.assertEqual((found['replicas'], found['two'].shape), (2, (9, 4)))
     self.assertGreater(np.abs(found['one']).max(), 0.01)
     self.assertLess(np.abs(found['one'] - found['two']).max(), 1e-5)

@@ -1,8 +1,8 @@
 """Tests a refresher process, and a reader of its indexes, with faults.
 
-The refresher is killed, runs twice, has a full disk or a clock set back; index
-versions are damaged or deleted. The reader stands for the trainer: its index
-must always be exact for one parameter version.
+The refresher is killed, runs twice, has a full disk or a clock set back. The
+reader stands for the trainer: its index must always be exact for one parameter
+version.
 """
 
 import concurrent.futures
@@ -10,9 +10,8 @@ import glob
 import os
 import pathlib
 import random
-import shutil
 import subprocess
-import tempfile
+import time
 
 from absl.testing import absltest
 import numpy as np
@@ -22,10 +21,10 @@ from realm_tf.index import storage
 from realm_tf.retrieval import hot_swap
 from realm_tf.run import layout
 from realm_tf.run import versions
-from tests import binary_server
+from tests import forks
 from tests.index import small
 
-_NUM_KILLS = int(os.environ.get('REALM_NUM_KILLS', '10'))
+_NUM_KILLS = int(os.environ.get('REALM_NUM_KILLS', '6'))
 _LENGTHS = (5, 30, 12, 9, 20, 3) * 5  # 30 blocks, so 10 shards of 3.
 _SHARD_BLOCKS = 3
 
@@ -37,16 +36,9 @@ def _in_foreground(function, *arguments):
 
 
 class FaultsTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    log_dir = tempfile.mkdtemp()
-    cls.addClassCleanup(shutil.rmtree, log_dir)
-    cls.server = binary_server.BinaryServer(log_dir)
-    cls.addClassCleanup(cls.server.close)
-
   def setUp(self):
     super().setUp()
+    self.forks = forks.Forks(self.create_tempdir().full_path)
     temp = self.create_tempdir().full_path
     self.corpus_dir = small.write_corpus(temp, _LENGTHS)
     self.table = block_table.BlockTable.open(self.corpus_dir)
@@ -69,7 +61,7 @@ class FaultsTest(absltest.TestCase):
     small.publish_params(self.run_dir, step, model)
 
   def _start(self, *flags, **options):
-    return self.server.start(
+    return self.forks.start(
       'refresh_index',
       f'--run_dir={self.run_dir}',
       f'--corpus_dir={self.corpus_dir}',
@@ -81,8 +73,8 @@ class FaultsTest(absltest.TestCase):
     )
 
   def _assert_ends_well(self, *pids):
-    codes = [self.server.wait(pid) for pid in pids]
-    self.assertEqual(codes, [0] * len(pids), self.server.logs()[-3000:])
+    codes = [self.forks.wait(pid) for pid in pids]
+    self.assertEqual(codes, [0] * len(pids), self.forks.logs()[-3000:])
 
   def _read(self):
     """Lets the reader load the newest index; checks and returns its step."""
@@ -126,11 +118,11 @@ class FaultsTest(absltest.TestCase):
         # come after any of them.
         until = len(self._files()) + rng.randrange(1, 14)
         while len(self._files()) < until and self._newest_step() != step:
-          pass
+          time.sleep(0.001)
         if self._newest_step() != step:
           num_kills += 1
           moments.add(len(self._files()))
-        self.server.kill(pid)
+        self.forks.kill(pid)
         self.assertLessEqual(self._unfinished_shards(), 1)
         self._read()
     self.assertGreater(len(moments), _NUM_KILLS // 3)
@@ -153,33 +145,10 @@ class FaultsTest(absltest.TestCase):
     self._publish_params(1000)
     pid = self._start(clock_offset=-1e6)
     while not self._files('000001000/work-*/*.done'):
-      pass
-    self.server.kill(pid)
+      time.sleep(0.001)
+    self.forks.kill(pid)
     self._assert_ends_well(self._start(clock_offset=-2e6))
     self.assertEqual(self._read(), 1000)
-
-  def test_a_flipped_byte_is_refused_and_the_next_version_read(self):
-    self._publish_params(500)
-    self._assert_ends_well(self._start())
-    self.assertEqual(self._read(), 500)
-    rng = random.Random(1)
-    for step in (1000, 1500, 2000):
-      self._publish_params(step)
-      self._assert_ends_well(self._start())
-      path = versions.version_path(self.index_root, step)
-      name = rng.choice(
-        [*versions.read_manifest(path)['files'], 'manifest.json']
-      )
-      file = pathlib.Path(path, name)
-      data = bytearray(file.read_bytes())
-      data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-      file.write_bytes(data)
-      with self.assertLogs('absl', 'ERROR') as logs:
-        self.assertEqual(self._read(), 500)
-      self.assertIn(f'{path}/{name}', logs.output[0])
-    self._publish_params(2500)
-    self._assert_ends_well(self._start())
-    self.assertEqual(self._read(), 2500)
 
   def test_a_full_disk_is_one_error_line_and_a_restart_works(self):
     disk = self.create_tempdir().full_path
@@ -196,9 +165,9 @@ class FaultsTest(absltest.TestCase):
     with open(filler, 'wb', buffering=0) as file:
       while self._write_page(file):
         pass
-    code = self.server.wait(self._start())
-    self.assertEqual(code, 2, self.server.logs()[-3000:])
-    self.assertRegex(self.server.logs(), r'ERROR: The index of .* Fix that')
+    code = self.forks.wait(self._start())
+    self.assertEqual(code, 2, self.forks.logs()[-3000:])
+    self.assertRegex(self.forks.logs(), r'ERROR: The index of .* Fix that')
     self.assertEqual(self._read(), 500)
     filler.unlink()
     self._assert_ends_well(self._start())

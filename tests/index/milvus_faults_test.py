@@ -5,8 +5,7 @@ REALM_MILVUS_URI names a server to use instead.
 """
 
 import os
-import shutil
-import tempfile
+import time
 
 from absl.testing import absltest
 
@@ -15,7 +14,7 @@ from realm_tf.index import model_files
 from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.run import versions
-from tests import binary_server
+from tests import forks
 from tests.index import small
 
 try:
@@ -37,16 +36,9 @@ def _start_lite(path):
 
 @absltest.skipIf(pymilvus is None, 'pymilvus is not installed.')
 class MilvusFaultsTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    log_dir = tempfile.mkdtemp()
-    cls.addClassCleanup(shutil.rmtree, log_dir)
-    cls.server = binary_server.BinaryServer(log_dir)
-    cls.addClassCleanup(cls.server.close)
-
   def setUp(self):
     super().setUp()
+    self.forks = forks.Forks(self.create_tempdir().full_path)
     temp = self.create_tempdir().full_path
     self.uri = os.environ.get('REALM_MILVUS_URI') or _start_lite(
       os.path.join(temp, 'milvus.db')
@@ -73,7 +65,7 @@ class MilvusFaultsTest(absltest.TestCase):
       ),
       {},
     )
-    return self.server.start(
+    return self.forks.start(
       'refresh_index',
       f'--run_dir={self.run_dir}',
       f'--corpus_dir={self.corpus_dir}',
@@ -97,13 +89,14 @@ class MilvusFaultsTest(absltest.TestCase):
     before = versions.newest(layout.index_root(self.run_dir))
     refresher = self._refresh(step)
     while not any(map(is_reached, self._new(old))):
-      if not self.server.is_running(refresher):
-        self.fail(self.server.logs())
-    self.server.kill(refresher)
+      if not self.forks.is_running(refresher):
+        self.fail(self.forks.logs())
+      time.sleep(0.001)
+    self.forks.kill(refresher)
     return versions.newest(layout.index_root(self.run_dir)) == before
 
   def test_a_refresh_killed_half_way_keeps_the_alias(self):
-    self.assertEqual(self.server.wait(self._refresh(0)), 0, self.server.logs())
+    self.assertEqual(self.forks.wait(self._refresh(0)), 0, self.forks.logs())
     moments = {
       'made': lambda name: True,
       'filled': lambda name: (
@@ -120,7 +113,7 @@ class MilvusFaultsTest(absltest.TestCase):
         self.assertEqual(self._alias(), before)
     old = self.client.list_collections()
     last = self._refresh(next(steps))
-    self.assertEqual(self.server.wait(last), 0, self.server.logs())
+    self.assertEqual(self.forks.wait(last), 0, self.forks.logs())
     self.assertIn(self._alias(), self._new(old))
 
 

@@ -18,7 +18,7 @@ strategies.split_cpu(2)
 from realm_tf.index import embedding  # noqa: E402
 from realm_tf.model import realm_model  # noqa: E402
 from realm_tf.model import weights  # noqa: E402
-from tests import own_process  # noqa: E402
+from tests import forks  # noqa: E402
 from tests.index import small  # noqa: E402
 
 _BODY_LENGTHS = (2, 60, 1, 13, 30, 13, 7, 36, 20)
@@ -42,7 +42,7 @@ def main(path: str):
     )
   replicas = np.array(strategy.num_replicas_in_sync)
   results = {'one': one, 'two': two, 'replicas': replicas}
-  own_process.write(path, {'embeddings': results})
+  forks.write(path, {'embeddings': results})
 
 
 if __name__ == '__main__':

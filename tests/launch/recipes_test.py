@@ -19,7 +19,7 @@ from launch import tables
 from realm_tf import errors
 from realm_tf.config import config_files
 from realm_tf.data import whole_blocks
-from tests import forked_binaries
+from tests import forks
 from tests import source_tree
 from tests.launch import surveys
 
@@ -103,7 +103,7 @@ class RecipesTest(parameterized.TestCase):
         cases[binary, frozenset(flags)] = binary, [*given, '--set=no.key=1']
     self.assertGreater(len(cases), 15)
     calls = [*cases.values()]
-    for result in forked_binaries.run_all(calls, preloads=False):
+    for result in forks.run_all(calls):
       self.assertEqual(result.code, 2)
       self.assertStartsWith(result.stderr, 'ERROR: Unknown config key `no.key`')
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 from realm_tf.model import precision
 from realm_tf.retrieval import device_retriever
 from realm_tf.tpu import lowering
-from tests import own_process
+from tests import forks
 from tests import tiny
 from tests import xla_graphs
 from tests.index import small
@@ -20,7 +20,7 @@ class DeviceRetrieverTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.results = own_process.run('tests.retrieval.four_devices')
+    cls.results = forks.arrays_of('tests.retrieval.four_devices')
 
   @parameterized.parameters(
     '1 device', '1 brute_force', '4 device', '4 brute_force'

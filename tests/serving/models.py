@@ -6,15 +6,12 @@ import subprocess
 import sys
 from typing import Any
 
-import tf_keras
-
 from realm_tf import config as config_lib
 from realm_tf.corpus import sources
 from realm_tf.model import realm_model
 from realm_tf.run import layout
 from realm_tf.training import job as job_lib
-from realm_tf.training import params_export
-from tests import model_index
+from tests import model_dirs
 from tests import tiny
 
 # Each text has different numbers of bytes, characters and wordpieces; '…' is
@@ -45,20 +42,9 @@ def write_model(
 ) -> str:
   """Writes a model directory of large random parameters; returns `path`."""
   inputs = job_lib.open_inputs(config, corpus_dir)
-  job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
-  tf_keras.utils.set_random_seed(1)  # `begin` sets another seed.
-  model = realm_model.RealmModel(
-    inputs.config.model,
-    parts,
-    inputs.tokenizer.is_inner,
-    config.finetuning.null_spans,
-  )
-  for variable in model.trainable_variables:
-    # With weights of 0.02, all spans would have nearly equal scores.
-    if len(variable.shape) > 1:
-      variable.assign(variable * 20.0)
-  params_export.publish(path, 0, model)
-  model_index.build(inputs, model, corpus_dir, layout.index_root(path))
+  # With weights of 0.02, all spans would have nearly equal scores.
+  model = model_dirs.write(path, inputs, parts, seed=1, scale=20.0)
+  model_dirs.index(inputs, model, layout.index_root(path))
   return path
 
 

@@ -7,15 +7,13 @@ import shutil
 import tempfile
 from typing import Any
 
-import tf_keras
-
 from realm_tf.data import block_table
 from realm_tf.model import realm_model
 from realm_tf.run import layout
 from realm_tf.serving import changes
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
-from tests import model_index
+from tests import model_dirs
 from tests import tiny
 
 QA = (realm_model.EMBEDDER, realm_model.SPAN)
@@ -31,10 +29,8 @@ def write(
 ) -> Any:
   """Writes version 0 of parameters and index; returns the model."""
   inputs = job_lib.open_inputs(_config(shared_towers), corpus_dir)
-  job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
-  tf_keras.utils.set_random_seed(seed)  # `begin` sets another seed.
-  model = realm_model.RealmModel(inputs.config.model, parts)
-  publish(path, corpus_dir, model, 0)
+  model = model_dirs.write(path, inputs, parts, seed=seed)
+  model_dirs.index(inputs, model, layout.index_root(path))
   return model
 
 
@@ -50,7 +46,7 @@ def publish(path: str, corpus_dir: str, model: Any, step: int) -> None:
   """Publishes a version of a model's index and parameters."""
   shared_towers = model.config.embedder.shared_towers
   inputs = job_lib.open_inputs(_config(shared_towers), corpus_dir)
-  model_index.build(inputs, model, corpus_dir, layout.index_root(path), step)
+  model_dirs.index(inputs, model, layout.index_root(path), step)
   params_export.publish(path, step, model)
 
 

@@ -40,7 +40,7 @@ def _config(num_steps=120):
       batch_size=3,
       input_tokens=6,
       answer_tokens=4,
-      checkpoint_every_steps=7,
+      checkpoint_every_steps=killed.CHECKPOINT_EVERY,
       log_every_steps=1,
     ),
   )
@@ -115,18 +115,20 @@ class ClosedBookRunTest(absltest.TestCase):
       self.directory, [('A b c d e f.', [(1, 3)], -1), ('C d.', [(0, 1)], -1)]
     )
     table.manifest['vocabulary_sha256'] = tiny.TOKENIZER.vocabulary_sha256
-    first, rows = self._train('first', table)
-    self.assertEqual(rows[-1]['answers_right'], 100.0)
     with tiny.eagerly():
-      _, warm = self._train('warm', _QUESTIONS, init_from=first, num_steps=6)
+      first, rows = self._train('first', table, num_steps=4)
+      _, warm = self._train('warm', _QUESTIONS, init_from=first, num_steps=1)
+    self.assertLess(rows[-1]['loss'], rows[0]['loss'])
     self.assertNotEqual(warm[0]['loss'], self.rows[0]['loss'])
 
   def test_a_resumed_run_equals_an_uninterrupted_run(self):
-    with killed.at_step(self, closed_book_trainer.ClosedBookTrainer, 40):
-      self._train('killed', _QUESTIONS)
-    _, rows = self._train('killed', _QUESTIONS, resume=True)
-    self.assertEqual(
-      [row['loss'] for row in rows], [row['loss'] for row in self.rows]
+    options = {'num_steps': killed.STEPS}
+    killed.check_resume(
+      self,
+      closed_book_trainer.ClosedBookTrainer,
+      lambda name, resume: self._train(
+        name, _QUESTIONS, resume=resume, **options
+      )[0],
     )
 
   def test_questions_without_answers_are_a_mistake(self):

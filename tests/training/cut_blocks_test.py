@@ -55,14 +55,6 @@ class CutBlocksTest(parameterized.TestCase):
       self._run(job, inputs)
     self.assertFalse(os.path.exists(self.run_dir))
 
-  def test_cut_blocks_allows_it_with_a_warning(self):
-    config = tiny.config(lengths={'block_tokens': 9, 'cut_blocks': True})
-    inputs = job_lib.open_inputs(config, self.corpus_dir)
-    with self.assertLogs('absl', 'WARNING') as logs:
-      self._run('warm_start', inputs)
-    self.assertIn('4 of 4 blocks', ''.join(logs.output))
-    self.assertTrue(os.path.exists(self.run_dir))
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -3,7 +3,7 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from tests import own_process
+from tests import forks
 from tests.training import small_inverse_cloze
 
 _TWO_REPLICAS = 'tests.training.two_replicas'
@@ -13,7 +13,7 @@ class InverseClozeReplicasTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.results = own_process.run(_TWO_REPLICAS)
+    cls.results = forks.arrays_of(_TWO_REPLICAS)
 
   @parameterized.parameters(
     ('two replicas', 'one replica'),

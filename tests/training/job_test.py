@@ -11,6 +11,7 @@ from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
+from tests import model_dirs
 from tests import tiny
 
 _PARTS = realm_model.EMBEDDER, realm_model.MASKED_LM, realm_model.SPAN
@@ -30,13 +31,10 @@ class JobTest(tf.test.TestCase):
 
   def _publish(self, name, *parts, inputs=None):
     """Makes a model directory; returns its path and its weights."""
-    inputs = inputs or self.inputs
-    model = realm_model.RealmModel(inputs.config.model, parts)
-    for variable in model.variables:  # All directories have other weights.
-      variable.assign(tf.random.normal(variable.shape))
     path = os.path.join(self.directory, name)
-    job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
-    params_export.publish(path, 3, model)
+    # All directories have other weights.
+    options = {'step': 3, 'seed': len(os.listdir(self.directory)), 'noise': 1.0}
+    model = model_dirs.write(path, inputs or self.inputs, parts, **options)
     return path, weights.values(model.variables)
 
   def _load(self, model, *init_from):

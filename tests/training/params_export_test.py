@@ -14,6 +14,7 @@ from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
+from tests import model_dirs
 from tests import tiny
 
 _READER = {
@@ -130,12 +131,9 @@ class WriteTest(tf.test.TestCase):
     )
 
   def _publish(self, name, step, *parts):
-    model = realm_model.RealmModel(self.inputs.config.model, parts)
-    for variable in model.variables:
-      variable.assign(tf.random.normal(variable.shape))
     path = os.path.join(self.directory, name)
-    job_lib.Job(path).begin(self.inputs.config, self.inputs.vocab_file)
-    params_export.publish(path, step, model)
+    options = {'step': step, 'seed': step, 'noise': 1.0}
+    model_dirs.write(path, self.inputs, parts, **options)
     return path
 
   def test_a_model_directory_of_the_same_step(self):

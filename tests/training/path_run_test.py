@@ -61,7 +61,7 @@ class PathRunTest(absltest.TestCase):
       path=config_lib.PathConfig(
         optimizer=config_lib.OptimizerConfig(1e-2, 60, warmup_steps=5),
         batch_size=3,
-        checkpoint_every_steps=7,
+        checkpoint_every_steps=killed.CHECKPOINT_EVERY,
         log_every_steps=1,
       ),
     )
@@ -71,13 +71,13 @@ class PathRunTest(absltest.TestCase):
     cls.path = cls._train('path')
 
   @classmethod
-  def _inputs(cls):
-    return job.open_inputs(cls.config, cls.corpus_dir)
+  def _inputs(cls, **path):
+    return job.open_inputs(tiny.changed(cls.config, path=path), cls.corpus_dir)
 
   @classmethod
-  def _train(cls, name, resume=False):
+  def _train(cls, name, resume=False, **path):
     run_dir = os.path.join(cls.directory, name)
-    inputs = cls._inputs()
+    inputs = cls._inputs(**path)
     linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
     run = job.Job(run_dir, job.InitFrom(cls.ict), resume=resume)
     path_trainer.run(
@@ -126,13 +126,12 @@ class PathRunTest(absltest.TestCase):
     np.testing.assert_array_equal(found, expected)
 
   def test_a_resumed_run_equals_an_uninterrupted_run(self):
-    with killed.at_step(self, path_trainer.PathTrainer, 40):
-      self._train('killed')
-    resumed = self._train('killed', resume=True)
-    losses, expected = (
-      [row['loss'] for row in self._rows(run)] for run in (resumed, self.path)
+    options = {'optimizer': config_lib.OptimizerConfig(1e-2, killed.STEPS)}
+    killed.check_resume(
+      self,
+      path_trainer.PathTrainer,
+      lambda name, resume: self._train(name, resume, **options),
     )
-    self.assertEqual(losses, expected)
 
   def test_a_model_must_score_paths(self):
     run_dir = os.path.join(self.directory, 'without_scorer')

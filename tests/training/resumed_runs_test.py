@@ -26,23 +26,22 @@ class ResumedRunsTest(absltest.TestCase):
       'pretraining.refresh_every_steps=8',
       'pretraining.checkpoint_every_steps=4',
     )
-    self.addCleanup(self.runs.close)
 
   def _train(self, name, *flags):
     trainer = self.runs.start_trainer(name, *flags)
-    self.runs.server.finish(trainer, self.runs.start_refresher(name))
+    self.runs.forks.finish(trainer, self.runs.start_refresher(name))
 
   def _kill_at(self, name, step):
     """Trains on, and kills both processes soon after the step."""
     refresher = self.runs.start_refresher(name)
     trainer = self.runs.start_trainer(name, '--resume')
     while max(self.runs.losses(name), default=0) < step:
-      if not self.runs.server.is_running(trainer):
-        self.fail(self.runs.server.logs()[-6000:])
+      if not self.runs.forks.is_running(trainer):
+        self.fail(self.runs.forks.logs()[-6000:])
       time.sleep(0.001)
     time.sleep(random.random() * 0.1)
-    self.runs.server.kill(trainer)
-    self.runs.server.kill(refresher)
+    self.runs.forks.kill(trainer)
+    self.runs.forks.kill(refresher)
 
   def test_a_run_killed_several_times_equals_an_uninterrupted_run(self):
     self._train('whole')

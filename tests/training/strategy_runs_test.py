@@ -37,14 +37,13 @@ class StrategyRunsTest(absltest.TestCase):
       'pretraining.checkpoint_every_steps=4',
       *_NO_DROPOUT,
     )
-    self.addCleanup(self.runs.close)
 
   def _train(self, name, *each_process):
     """Trains to the end; returns the losses."""
     pids = [
       self.runs.start_trainer(name, *flags) for flags in each_process or [()]
     ]
-    self.runs.server.finish(*pids, self.runs.start_refresher(name))
+    self.runs.forks.finish(*pids, self.runs.start_refresher(name))
     return self.runs.losses(name)
 
   def test_losses_agree_under_all_strategies(self):
@@ -76,7 +75,7 @@ class StrategyRunsTest(absltest.TestCase):
     ended = re.findall(
       f'Done with step {_NUM_STEPS} of {self.runs.run_dir("several")}, '
       'parameters ([0-9a-f]+)',
-      self.runs.server.logs(),
+      self.runs.forks.logs(),
     )
     self.assertEqual(ended, 2 * [self.runs.fingerprint('several')])
 

@@ -139,9 +139,8 @@ _CASES = {
   'pretraining_per_query_and_inverse_cloze': lambda: _pretraining(
     _config(inverse_cloze_weight=1.0)
   ),
-  'pretraining_per_token': lambda: _pretraining(_config(objective='per_token')),
-  'pretraining_recurring_span_per_query': lambda: _pretraining(
-    _config(candidates='recurring_span')
+  'pretraining_recurring_span_per_token': lambda: _pretraining(
+    _config(objective='per_token', candidates='recurring_span')
   ),
   'inverse_cloze_pooled_shared': lambda: _inverse_cloze(
     _config({'head': 'pooled', 'shared_towers': True})

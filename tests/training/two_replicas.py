@@ -13,7 +13,7 @@ strategies.split_cpu(2)
 
 # pylint: disable=wrong-import-position
 from realm_tf.training import inverse_cloze_trainer  # noqa: E402
-from tests import own_process  # noqa: E402
+from tests import forks  # noqa: E402
 from tests import tiny  # noqa: E402
 from tests.training import small_inverse_cloze  # noqa: E402
 
@@ -28,7 +28,7 @@ def main(path: str):
     results['two replicas'] = compute(_TRAINER, 0.0)
     results['chunks, dropout'] = compute(_TRAINER, 0.5, chunk_size=2)
     results['dropout'] = compute(small_inverse_cloze.OneTape, 0.5, num_chunks=2)
-  own_process.write(path, results)
+  forks.write(path, results)
 
 
 if __name__ == '__main__':

@@ -9,7 +9,7 @@ import numpy as np
 from realm_tf.data import block_table
 from realm_tf.run import layout
 from realm_tf.run import versions
-from tests import binary_server
+from tests import forks
 from tests import tiny
 from tests.index import small
 
@@ -32,7 +32,7 @@ class Runs:
     self._config_file = _write_config(directory)
     log_dir = os.path.join(directory, 'logs')
     os.mkdir(log_dir)
-    self.server = binary_server.BinaryServer(log_dir)
+    self.forks = forks.Forks(log_dir)
     self._settings = [
       f'--set={setting}'
       for setting in (
@@ -48,12 +48,9 @@ class Runs:
       )
     ]
 
-  def close(self) -> None:
-    self.server.close()
-
   def start_trainer(self, name: str, *flags: str) -> int:
     """Starts a trainer on the run `name`; returns its process number."""
-    return self.server.start(
+    return self.forks.start(
       'pretrain',
       f'--config={self._config_file}',
       f'--corpus_dir={self.corpus_dir}',
@@ -65,7 +62,7 @@ class Runs:
 
   def start_refresher(self, name: str) -> int:
     """Starts a refresher on the run `name`; returns its process number."""
-    return self.server.start(
+    return self.forks.start(
       'refresh_index',
       f'--run_dir={self.run_dir(name)}',
       f'--corpus_dir={self.corpus_dir}',
