@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.run import manifests
+from realm_tf.run import run_lock
 
 
 def check_new(output_dir: str, overwrite: bool = False) -> None:
@@ -28,12 +29,14 @@ def check_new(output_dir: str, overwrite: bool = False) -> None:
 
 
 def check_empty(output_dir: str) -> None:
-  """Raises UserError if a directory has files."""
-  if tf.io.gfile.exists(output_dir) and tf.io.gfile.listdir(output_dir):
+  """Raises UserError if a directory has files, or if a job writes into it."""
+  is_there = tf.io.gfile.exists(output_dir)
+  if is_there and {*tf.io.gfile.listdir(output_dir)} - {run_lock.NAME}:
     raise errors.UserError(
       f'--output_dir must be new or empty. Found files in {output_dir}. Give '
       'another, such as the next version.'
     )
+  run_lock.hold(output_dir, 'job')
 
 
 def write_text(path: str, text: str) -> None:

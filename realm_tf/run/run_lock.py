@@ -11,6 +11,7 @@ from absl import logging
 from realm_tf import errors
 from realm_tf import output_files
 
+NAME = '.lock'
 _held: dict[str, Any] = {}  # By path.
 
 
@@ -23,7 +24,7 @@ def holding(directory: str, job: str) -> Iterator[None]:
   Raises:
     UserError: Another job holds it, or it cannot be written.
   """
-  path = os.path.join(directory, '.lock')
+  path = os.path.join(directory, NAME)
   output_files.check(path, is_file=True)
   with open(path, 'w') as file:
     try:
@@ -46,5 +47,6 @@ def hold(directory: str, job: str = 'training') -> None:
   path = os.path.realpath(directory)
   if '://' not in directory and path not in _held:
     os.makedirs(directory, exist_ok=True)
-    _held[path] = holding(directory, job)
-    _held[path].__enter__()
+    lock = holding(directory, job)
+    lock.__enter__()
+    _held[path] = lock

@@ -9,6 +9,7 @@ from unittest import mock
 from absl.testing import absltest
 
 from realm_tf import errors
+from realm_tf.run import outputs
 from realm_tf.run import run_lock
 from tests import source_tree
 
@@ -30,6 +31,8 @@ class RunLockTest(absltest.TestCase):
       self.assertEqual(other.stdout.readline(), b'held\n')
       with self.assertRaisesRegex(errors.UserError, 'Only one training'):
         run_lock.hold(directory)
+      with self.assertRaisesRegex(errors.UserError, 'Only one job'):
+        outputs.check_empty(directory)  # An export: the lock is no file of it.
       other.kill()
       other.wait()
     run_lock.hold(directory)
