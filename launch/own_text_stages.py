@@ -333,16 +333,22 @@ def _read(folders: list[str]) -> list[_Search]:
 
 
 def _best(searches: list[_Search]) -> _Search:
-  """Returns the best search; more training must be clearly better.
+  """Returns the encoder with words, if any, unless another is clearly better.
 
   So a model that training made worse, or better by chance, is never handed
-  over. Of equal searches the first one is the best.
+  over; nor are words alone, which masked sentences favour: people ask in other
+  words. Of equal searches of a group the first one is the best.
   """
   from scipy import stats  # Takes a second.
 
   groups = [
-    [each for each in searches if each.model in models]
-    for models in (('bm25', 'encoder'), ('text',), ('qa',))
+    [each for each in searches if (each.model, each.sparse_weight) in group]
+    for group in (
+      [('encoder', WEIGHT)],
+      [('bm25', 0), ('encoder', 0)],
+      [('text', 0), ('text', WEIGHT)],
+      [('qa', 0), ('qa', WEIGHT)],
+    )
   ]
   best, *rivals = (
     max(group, key=lambda each: sum(each.hits)) for group in groups if group

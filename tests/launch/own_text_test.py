@@ -225,7 +225,8 @@ class ChooseTest(parameterized.TestCase):
     ((31, 21, 25, 21, 26), ('text', 0.0, 'bm25')),
     # Equal: training brought nothing, so the start is handed over.
     ((20, 21, 26, 26, 26), ('encoder', 0.7, 'model')),
-    ((26, 26, 26, 26, 26), ('text', 0.0, 'bm25')),
+    ((26, 26, 26, 26, 26), ('encoder', 0.7, 'model')),
+    ((30, 21, 25, 21, 26), ('encoder', 0.7, 'model')),
     # A lead of 5 questions may be chance: 2 * 0.5 ** 5 = 0.06; of 6, 0.03.
     ((20, 21, 26, 21, 31), ('encoder', 0.7, 'model')),
     ((20, 21, 26, 21, 32), ('text', 0.7, 'model')),
