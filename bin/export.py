@@ -22,6 +22,7 @@ from realm_tf.exchange import hugging_face_export
 from realm_tf.exchange import saved_model
 from realm_tf.qa import loading
 from realm_tf.run import outputs
+from realm_tf.run import run_lock
 
 _OUTPUT_DIR = launcher.new_path('output_dir', 'New directory to write.')
 _FORMATS = ['hub', 'hugging_face', 'saved_model']
@@ -61,6 +62,7 @@ def main(_):
     saved_model.export(
       opened, output_dir, answer_flags.choices(), _SEARCHER.value
     )
+  run_lock.remove(output_dir)
   print(f'Wrote {output_dir}.')
 
 

@@ -19,7 +19,6 @@ from . import launcher
 from . import question_flags
 
 from absl import flags
-import tensorflow as tf
 
 from realm_tf import json_text
 from realm_tf.corpus import article_records
@@ -43,7 +42,7 @@ def _written(
   articles: Iterable[article_records.Article], path: str
 ) -> Iterator[article_records.Article]:
   """Yields the articles, and writes them as JSON lines."""
-  with tf.io.gfile.GFile(path, 'wb') as file:
+  with open(path, 'wb') as file:
     for article in articles:
       line = json.dumps(article_records.record(article), ensure_ascii=False)
       file.write(f'{line}\n'.encode(errors='replace'))  # Halves of surrogates.

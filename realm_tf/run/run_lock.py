@@ -50,3 +50,10 @@ def hold(directory: str, job: str = 'training') -> None:
     lock = holding(directory, job)
     lock.__enter__()
     _held[path] = lock
+
+
+def remove(directory: str) -> None:
+  """Removes the lock's file from a directory that is complete, as an export."""
+  path = os.path.realpath(directory)
+  if path in _held:
+    os.remove(os.path.join(path, NAME))

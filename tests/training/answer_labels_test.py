@@ -126,7 +126,9 @@ class CheckTest(parameterized.TestCase):
   @parameterized.parameters(1, 3, 20)
   def test_no_answer_in_the_corpus_is_a_user_error(self, width):
     answer = ' '.join(['a'] * width) + ' ' + ' '.join(['b b'] * width)
-    with self.assertRaisesRegex(errors.UserError, r"none of 1 .*'Who\?'"):
+    with self.assertRaisesRegex(
+      errors.UserError, r"none of the first 1 .*'Who\?'"
+    ):
       self._check(questions_lib.Question('Who?', (answer + ' a a',)))
 
   def test_a_regular_expression_is_not_searched(self):
