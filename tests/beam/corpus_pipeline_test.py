@@ -76,8 +76,7 @@ class CorpusPipelineTest(_PipelineTest):
       max_block_wordpieces=_MAX,
     )
 
-  @parameterized.parameters('in_memory', 'multi_processing')
-  def test_same_corpus_as_without_beam(self, mode):
+  def test_same_corpus_as_without_beam(self):
     # Articles get numbers as ids; some are duplicates, and one is a list.
     for i, number in enumerate([120, 0, 30, 1]):
       self._write_input(f'{i}.jsonl', _articles(50 * i, number))
@@ -85,8 +84,7 @@ class CorpusPipelineTest(_PipelineTest):
     self._write_input('5.jsonl', [{'title': 'f f f', 'text': 'F f.'}])
     expected = self._cut_here()
     self.assertNotEmpty(expected['source']['left_out'])
-    found = self._cut('--direct_num_workers=2', f'--direct_running_mode={mode}')
-    self.assertEqual(found, expected)
+    self.assertEqual(self._cut(), expected)
     self.assertFalse(os.path.exists(os.path.join(self.directory, 'work')))
 
   def test_a_bad_record_is_a_user_error_or_skipped(self):

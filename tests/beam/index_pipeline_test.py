@@ -59,10 +59,10 @@ class IndexPipelineTest(absltest.TestCase):
         storage.read_manifest(local)[name],
       )
 
-  def test_two_processes_agree_with_one(self):
+  def test_two_threads_agree_with_one(self):
     version, embedding = self._begin()
     options = ['--runner=DirectRunner', '--direct_num_workers=2']
-    options.append('--direct_running_mode=multi_processing')
+    options.append('--direct_running_mode=multi_threading')
     index_pipeline.embed(embedding, _NUM_SHARDS, options)
     self._check(version)
 
