@@ -133,8 +133,8 @@ def _read(item: tuple[str, str]) -> _Found:
   except Exception as error:  # Libraries raise any kind on a broken file.
     return path, errors.UserError(
       f'{path} must be a readable {format} file. Found '
-      f'{type(error).__name__}: {str(error)[:99]}. Save it again, or leave out '
-      'broken files by --on_error=skip.'
+      f'{type(error).__name__}: {str(error)[:99].rstrip(".")}. Save it again, '
+      'or leave out broken files by --on_error=skip.'
     )
 
 
