@@ -55,7 +55,7 @@ def read(path: str, content: bytes) -> list[article_records.Article] | str:
       return 'encrypted pdf'
     raise
   pages = [[*_lines(page)] for page in document]
-  title = documents.sensible(document.get_metadata_dict()['Title'])
+  title = documents.sensible(document.get_metadata_value('Title'))
   _drop_margins(pages)
   lines = itertools.chain.from_iterable(pages)
   compounds = {*_COMPOUND.findall(' '.join(line.text for line in lines))}

@@ -125,7 +125,8 @@ def find_own_blocks(
   for sentence in sentences:
     # Sentences come in order, so the search continues from the last hit.
     place = text.find(sentence, last)
-    place = text.find(sentence) if place < 0 else place
+    if place < 0:  # Only the text before it is left.
+      place = text.find(sentence, 0, last + len(sentence) - 1)
     if place < 0:
       found.append(interfaces.NULL_BLOCK)
       continue
