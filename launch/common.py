@@ -42,7 +42,7 @@ class Jobs:
     measuring: dict[str, Any],
     costs: Optional[Mapping[str, float]] = None,
   ):
-    self.recipe, self.corpus, self._costs = recipe, corpus, costs or {}
+    self.recipe, self.corpus, self.costs = recipe, corpus, costs or {}
     self._learning = {'corpus_dir': corpus, **learning}
     self._measuring = {'corpus_dir': corpus, **measuring}
 
@@ -57,7 +57,7 @@ class Jobs:
     self, name: str, binary: str, config: config_lib.ExperimentConfig, **flags
   ) -> runner.Output:
     """Adds a training job."""
-    cost = {'cost': self._costs[name]} if name in self._costs else {}
+    cost = {'cost': self.costs[name]} if name in self.costs else {}
     flags = {**self._learning, **cost, **flags}
     return self.recipe.stage(
       name, binary, config, run_dir=runner.OUTPUT, **flags

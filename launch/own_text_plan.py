@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 import math
 from typing import Any, NamedTuple
 
-from . import runner
+from . import schedule
 
 from realm_tf import config as config_lib
 from realm_tf.config import config_files
@@ -12,6 +12,8 @@ from realm_tf.config import config_files
 _PIECES_OF_WORD = 1.35
 _SHORTEST_BLOCK = 48
 _FILLED = 0.8  # Wordpieces of a batch that are no padding.
+_EMBEDDED = 0.4  # Time to embed a block, of the time to train on it.
+_START_SECS = 30.0  # Of a training: to import, to find blocks, to compile.
 _MANY_BLOCKS = 30_000  # More are not embedded again and again in training.
 _FEWEST_SENTENCES = 30  # With a span that recurs, to train a reader.
 _FEWEST_MEASURED = 20  # Held-out sentences, or questions to train on.
@@ -55,7 +57,7 @@ class Plan(NamedTuple):
     steps: Steps of each training stage; stages that are left out are missing.
     num_blocks: Blocks of the whole text, an estimate.
     notes: Sentences for the user.
-    seconds: Seconds of one core for each training.
+    seconds: Seconds of one core for the index, and for each training.
   """
 
   config: config_lib.ExperimentConfig
@@ -79,8 +81,8 @@ def make(
   Args:
     config: For an imported encoder, or for small random weights.
     has_questions: Whether questions measure.
-    minutes: Most minutes of one core to learn to read from the text; 0 with a
-      given reader.
+    minutes: Most minutes of one core to learn to read from the text. 0 trains
+      no reader and, without an encoder or a reader, nothing.
     resolve: Changes the planned config, as --set does.
   """
   lengths = config.lengths
@@ -97,36 +99,40 @@ def make(
     steps['span_reader'] = min(steps['span_reader'], most)
   if not minutes:
     steps.pop('span_reader', None)
+    if not is_imported:  # Words alone search; a model needs a step.
+      steps = {'embedders': 1}
   held_out = survey['held_out_share'] * survey['num_sentences']
   measures = held_out >= _FEWEST_MEASURED and 'span_reader' in steps
   if not measures and not has_questions:
     # The page searches with the start: a better search would go unnoticed.
-    # Random weights need one step, to have a model directory.
     steps = {name: n for name, n in steps.items() if name.endswith('reader')}
     if not is_imported:
       steps['embedders'] = 1
   changes = _changes(config, block, num_blocks, steps)
   changes['held_out'] = {'share': survey['held_out_share'] * measures}
-  if not is_imported and survey['num_words'] >= _MANY_WORDS:
+  if 'realm' in steps and survey['num_words'] >= _MANY_WORDS:
     changes['model'] = {'embedder_bert': _LARGE, 'reader_bert': _LARGE}
     block_secs *= _LARGE_WORK
   resolved = resolve(config_files.merge(config, changes))
-  seconds = _seconds(steps, resolved, block_secs)
+  seconds = _seconds(steps, resolved, num_blocks, block_secs)
   notes = [*_notes(survey, steps, 0 if measures or not minutes else held_out)]
   return Plan(resolved, steps, num_blocks, notes, seconds)
 
 
 def _seconds(
-  steps: dict[str, int], config: config_lib.ExperimentConfig, block_secs: float
+  steps: dict[str, int],
+  config: config_lib.ExperimentConfig,
+  num_blocks: int,
+  block_secs: float,
 ) -> dict[str, float]:
-  """Returns seconds of one core for each training."""
-  seconds = {}
+  """Returns seconds of one core for the index, and for each training."""
+  seconds = {'index': _EMBEDDED * num_blocks * block_secs}
   for name, number in steps.items():
     _, batch_size, blocks, *_ = STAGES[name]
     if name in _SECTIONS:
       section = getattr(config, _SECTIONS[name])
       number, batch_size = section.optimizer.num_steps, section.batch_size
-    seconds[name] = number * batch_size * blocks * block_secs
+    seconds[name] = _START_SECS + number * batch_size * blocks * block_secs
   return seconds
 
 
@@ -155,11 +161,11 @@ def beginning(
     f'Reader: {reader}.' * bool(reader),
     *plan.notes,
   ]
-  if plan.seconds:
+  if plan.steps:
     slowest = max(plan.seconds, key=lambda name: plan.seconds[name])
     lines.append(
       f'The slowest stage, {slowest}, takes about '
-      f'{runner.in_words(plan.seconds[slowest])} of one core.'
+      f'{schedule.in_words(plan.seconds[slowest])} of one core.'
     )
   return '\n'.join(filter(None, lines))
 

@@ -98,6 +98,7 @@ class Work(common.Jobs):
         model,
         at=f'index_{name}',
         alone=True,
+        cost=self.costs['index'],
         # The reader takes longest, with all cores too.
         needs=[self.reader] if 'span_reader' in self.steps else [],
       ),

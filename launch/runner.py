@@ -77,15 +77,6 @@ def write_parts(output: str, **parts: Any) -> None:
     json.dump(given, file)
 
 
-def in_words(seconds: float) -> str:
-  """Returns e.g. '5 min'."""
-  if seconds < 90:
-    return f'{seconds:.0f} s'
-  if seconds < 5400:
-    return f'{seconds / 60:.0f} min'
-  return f'{seconds / 3600:.1f} h'
-
-
 def main(
   doc: str,
   stages: Callable[..., None],
@@ -110,7 +101,7 @@ def main(
     with process.handling(_interrupt, signal.SIGINT, signal.SIGTERM):
       recipe = run(stages, **given)
     if not given['dry_run']:
-      print(f'All took {in_words(time.monotonic() - begun)}.')
+      print(f'All took {schedule.in_words(time.monotonic() - begun)}.')
       if summary:
         print(summary(recipe))
 

@@ -45,6 +45,8 @@ _END_BYTES = 1 << 16  # Of a log.
 _CONTEXT = multiprocessing.get_context('forkserver')
 _STAGE_BYTES = 3e9  # Of all memory, for each stage at the same time.
 _TICK_SECS = 1.0
+_SHOWN_SECS = 60.0  # A shorter forecast says nothing.
+_TRUSTED_SECS = 60.0  # Costs are true, until longer stages have ended.
 _TEMPORARY = '.tmp'  # In the folder of the logs.
 
 
@@ -85,6 +87,40 @@ class _Running(NamedTuple):
   begun: float
 
 
+class _Pace:
+  """Forecasts from the times of the stages that this run has ended."""
+
+  def __init__(self, recipe: recipe_lib.Recipe):
+    self._stages, self._cores = recipe.stages, recipe.cores
+    self._expected = self._taken = _TRUSTED_SECS  # Of one core.
+
+  def note(self, name: str, secs: float) -> None:
+    """Notes a stage that ended after some seconds of one core."""
+    self._expected += self._stages[name].cost
+    self._taken += secs
+
+  def forecast(
+    self, left: Iterable[str], running: Mapping[str, _Running]
+  ) -> str:
+    """Returns '; about 5 min left', or '' for less than a minute."""
+    names = [*left, *running]
+    secs = sum(self._stages[name].cost for name in names)
+    secs *= self._taken / self._expected
+    for each in running.values():
+      secs -= (time.monotonic() - each.begun) * each.threads
+    secs /= self._cores
+    return f'; about {in_words(secs)} left' if secs >= _SHOWN_SECS else ''
+
+
+def in_words(seconds: float) -> str:
+  """Returns e.g. '5 min'."""
+  if seconds < 90:
+    return f'{seconds:.0f} s'
+  if seconds < 5400:
+    return f'{seconds / 60:.0f} min'
+  return f'{seconds / 3600:.1f} h'
+
+
 def run(recipe: recipe_lib.Recipe) -> None:
   """Runs all stages that are not done; UserError if one fails."""
   if stage_records.is_done(recipe):  # It finds mistakes before RUN_DIR is made.
@@ -93,7 +129,11 @@ def run(recipe: recipe_lib.Recipe) -> None:
     plans = stage_records.plans(recipe)
     left = [name for name, plan in plans.items() if plan.reason]
     done, logs = len(plans) - len(left), os.path.join(recipe.run_dir, 'logs')
-    print(f'Stages: {done} of {len(plans)} done. Logs: {logs}/', flush=True)
+    pace = _Pace(recipe)
+    more = pace.forecast(left, {})
+    print(
+      f'Stages: {done} of {len(plans)} done{more}. Logs: {logs}/', flush=True
+    )
     has_binary = any(isinstance(recipe.stages[n].action, str) for n in left)
     # NumPy reads it when it is imported; a second thread would only spin.
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
@@ -111,9 +151,12 @@ def run(recipe: recipe_lib.Recipe) -> None:
           _begin(recipe, name, plans[name], running[name])
         else:
           for name in _wait(running):
-            secs = time.monotonic() - running.pop(name).begun
+            ended = running.pop(name)
+            secs = time.monotonic() - ended.begun
             stage_records.finish(recipe.run_dir, name, plans[name], secs)
-            print(f'[{name}] {secs:.0f} s', flush=True)
+            pace.note(name, secs * ended.threads)
+            more = pace.forecast(left, running)
+            print(f'[{name}] {secs:.0f} s{more}', flush=True)
             undone = {*left, *running}
             for show in recipe.shows:
               if name in show.needs and not show.needs & undone:

@@ -34,6 +34,7 @@ class Evidence(NamedTuple):
     block_answer: The prediction if no other block were read.
     reading_probability: p(y|z,x) of this span alone: its share among the
       block's spans and its null span.
+    article_id: The article's id: what its record or file gave.
   """
 
   block_id: int
@@ -46,6 +47,7 @@ class Evidence(NamedTuple):
   score: float
   block_answer: str
   reading_probability: float = 0.0
+  article_id: str = ''
 
 
 class Answer(NamedTuple):

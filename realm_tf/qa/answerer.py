@@ -30,12 +30,13 @@ _BOOK_BATCH = 64
 
 
 class Found(NamedTuple):
-  """A block that a search found, and its retrieval score."""
+  """A block that a search found, its retrieval score, and its article's id."""
 
   block_id: int
   title: str
   text: str
   score: float
+  article_id: str
 
 
 def number_of_blocks(name: str, given: Any) -> int:
@@ -91,11 +92,14 @@ class Answerer:
     pairs = zip(hits.block_ids[0].tolist(), hits.scores[0].tolist())
     pairs = [(block, score) for block, score in pairs if block >= 0][:k]
     ids = [block for block, _ in pairs]
-    titles, texts = self.table.titles(ids), self.table.texts(ids)
-    return [
-      Found(block, title, text, score)
-      for (block, score), title, text in zip(pairs, titles, texts, strict=True)
-    ]
+    table, scores = self.table, [score for _, score in pairs]
+    columns = (
+      table.titles(ids),
+      table.texts(ids),
+      scores,
+      table.article_ids(ids),
+    )
+    return [Found(*fields) for fields in zip(ids, *columns, strict=True)]
 
   def queries(self, questions: Sequence[str]) -> interfaces.Queries:
     """Tokenizes questions for retriever and reader."""
@@ -251,9 +255,14 @@ class Answerer:
     self, block_ids: np.ndarray, fields: Iterable[tuple[Any, ...]]
   ) -> list[answer_lib.Evidence]:
     """Returns the blocks' evidence; `fields` are its fields after the text."""
-    ids = block_ids.tolist()
-    blocks = zip(ids, self.table.titles(ids), self.table.texts(ids), fields)
-    return [answer_lib.Evidence(*block[:3], *block[3]) for block in blocks]
+    ids, table = block_ids.tolist(), self.table
+    columns = ids, table.titles(ids), table.texts(ids)
+    return [
+      answer_lib.Evidence(*block, *more)._replace(article_id=article_id)
+      for block, more, article_id in zip(
+        zip(*columns), fields, table.article_ids(ids)
+      )
+    ]
 
 
 class ClosedBook:

@@ -286,6 +286,13 @@ class EditedTable:
       for i, text in zip(ids, own)
     ]
 
+  def article_ids(self, ids: Sequence[int]) -> list[str]:
+    own = self._table.article_ids(self._own(ids))
+    return [
+      self.added[i].article_id if i in self.added else article_id
+      for i, article_id in zip(ids, own)
+    ]
+
   def gather(
     self, ids: np.ndarray, title_length: int, body_length: int
   ) -> tuple[np.ndarray, np.ndarray]:

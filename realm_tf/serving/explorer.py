@@ -99,8 +99,10 @@ class Explorer:
       )
     place = int(np.flatnonzero(ids == block_id)[0])
     near = ids[max(0, place - _NUM_AROUND) : place + _NUM_AROUND + 1].tolist()
+    table = self.answerer.table
     return {
-      'title': self.answerer.table.titles([block_id])[0],
+      'article_id': table.article_ids([block_id])[0],
+      'title': table.titles([block_id])[0],
       'num_blocks': len(ids),
       'blocks': self._blocks(near, 'text'),
     }

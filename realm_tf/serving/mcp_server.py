@@ -67,7 +67,8 @@ class _Tools:
   async def search(self, query: str, k: int = 5) -> list[dict[str, Any]]:
     """Finds the k passages that fit a query best, the best one first.
 
-    A passage has a title, an id, which `article` takes, a text and a score.
+    A passage has a title, an id, which `article` takes, a text and a score;
+    `article_id` is the article's address or file.
     """
     body = _checked(bodies.Words, text=query)
     # The model may be a newer one at the time of the search.
@@ -98,6 +99,7 @@ class _Tools:
       **{name: reply[name] for name in names},
       'title': evidence.get('title'),
       'id': evidence.get('block_id'),
+      'article_id': evidence.get('article_id'),
       'text': evidence.get('text'),
     }
 

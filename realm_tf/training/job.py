@@ -300,4 +300,25 @@ def load_params(
     report.missing,
     report.left_over,
   )
+  if realm_model.EMBEDDER in realm_model.parts_of(report.used):
+    _warn_of_another_embedder(init_from.model_dir or '', inputs.config)
   return {name: arrays[name] for name in report.left_over}
+
+
+def _warn_of_another_embedder(
+  model_dir: str, config: config_lib.ExperimentConfig
+) -> None:
+  """Warns of a head or towers that start at random."""
+  theirs = model_files.open_model(model_dir).config
+  changes = [
+    change
+    for change in config_files.differences(theirs, config)
+    if change.startswith('model.embedder.') and '_rate ' not in change
+  ]
+  if changes:
+    logging.warning(
+      'The embedder is another one than in --init_from (%s): %s. What is new '
+      "starts at random. --model_of=DIR takes over DIR's embedder.",
+      model_dir,
+      '; '.join(changes),
+    )

@@ -81,6 +81,11 @@ class OwnTextPlanTest(parameterized.TestCase):
     self.assertEqual(_plan(slow).steps['span_reader'], 288)
     self.assertEqual(_plan(slow, minutes=1).steps['span_reader'], 18)
     self.assertEqual(_plan(_MIDDLE, minutes=0).steps, {})  # A given reader.
+    # Words alone: one step makes a model directory, a small one of any text.
+    for text in (_MIDDLE, _LARGE):
+      plan = _plan(text, is_imported=False, minutes=0)
+      self.assertEqual(plan.steps, {'embedders': 1})
+      self.assertEqual(plan.config.model, own_text.FROM_RANDOM.model)
 
   @parameterized.parameters(True, False)
   def test_without_a_measure_only_the_readers_train(self, is_imported):

@@ -15,6 +15,7 @@ from launch import runner
 import realm_tf
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import machine
 from realm_tf.run import run_lock
 from tests.launch import jobs
 
@@ -179,6 +180,22 @@ class RunnerTest(parameterized.TestCase):
     self.assertEqual(printed[number + 1], 'run')
     self.assertRegex(printed[-1], r'\[b\] \d+ s')
     self.assertLess(number, len(printed) - 1)
+
+  def test_the_forecast_is_renewed_from_what_stages_took(self):
+    def stages(recipe):
+      asked = {'output': runner.OUTPUT, 'input': runner.Input(str(self.source))}
+      a = recipe.stage('a', jobs.copy, cost=3600, **asked)
+      b = recipe.stage('b', jobs.copy, cost=36_000, needs=[a], **asked)
+      recipe.stage('c', jobs.copy, cost=600, needs=[b], **asked)
+
+    patch = absltest.mock.patch.object(machine, 'cores', return_value=2)
+    with patch:
+      begun, a, _, c = self._run(stages)
+    # Half of 40,200 s of one core, before anything is known.
+    self.assertIn('Stages: 0 of 3 done; about 5.6 h left.', begun)
+    # 3,600 s took none, so 60 s that are trusted stand for 3,660.
+    self.assertRegex(a, r'\[a\] \d+ s; about [56] min left')
+    self.assertRegex(c, r'^\[c\] \d+ s$')
 
   def test_the_command_line_is_the_recipes_signature(self):
     run_dir = str(self.run_dir)

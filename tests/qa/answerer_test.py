@@ -134,6 +134,7 @@ class AnswererTest(absltest.TestCase):
             'score': 5.0,
             'block_answer': 'U.S.',
             'reading_probability': 1.0,
+            'article_id': 'article 0',
           }
         ],
         'probability': 1.0,

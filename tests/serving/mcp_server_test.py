@@ -58,6 +58,7 @@ class McpServerTest(absltest.TestCase):
       self.assertAlmostEqual(told.pop(name), getattr(answer, name), places=4)
     expected = {'answer': answer.prediction, 'is_refused': False}
     expected |= {'title': best.title, 'id': best.block_id, 'text': best.text}
+    expected['article_id'] = best.article_id
     self.assertEqual(told, expected)
     whole = {'title': 'c', 'text': 'B d. C e.\nD f. E a.'}
     self.assertEqual(article.structured_content, whole)

@@ -20,10 +20,11 @@ from tests.serving import small_models
 _WIDE, _NARROW = 1280, 390
 _HEIGHT = 844
 _TOKEN = 'a-token-of-24-characters'
+_ADDRESS = 'https://example.org/' + 'long/' * 20
 _ARTICLES = (
   sources.Article('Lima', 'A b. C d.', 'first'),
   sources.Article('Limón', 'E f. A c.', 'second'),
-  sources.Article('Oran', 'B d. C e. D f. E a.', 'third'),
+  sources.Article('Oran', 'B d. C e. D f. E a.', _ADDRESS),
 )
 _EXAMPLES = {'questions': ['a b ?', 'c d ?'], 'masked': ['a [MASK] [MASK] d']}
 _STARTED = '!!document.querySelector("#examples[data-mode]")'
@@ -168,6 +169,8 @@ class PageTest(absltest.TestCase):
     self.assertEqual(self._text('#status h2'), ['Oran'])
     self.assertEqual(self._text('#rest .text'), ['B d. C e.', 'D f. E a.'])
     self.assertIn(self._address(), ('?block=2', '?block=3'))
+    source = 'document.querySelector("#rest a").href'
+    self.assertEqual(self.browser.evaluate(source), _ADDRESS)
     self._check_accessible()
     self._check_no_errors_and_no_foreign_requests(url)
 

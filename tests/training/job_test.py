@@ -110,6 +110,19 @@ class JobTest(tf.test.TestCase):
     ):
       self._load(model, None, one_layer)
 
+  def test_another_embedder_than_the_start_has_is_told(self):
+    path, _ = self._publish('start', *_PARTS)
+    with self.assertNoLogs(level='WARNING'):
+      self._load(self._model(realm_model.MASKED_LM), path)
+      self._load(self._model(realm_model.EMBEDDER), path)
+    changes = {'embedder': {'head': 'mean', 'dropout_rate': 0.5}}
+    self.inputs = self.inputs._replace(
+      config=tiny.changed(self.inputs.config, model=changes)
+    )
+    with self.assertLogs(level='WARNING') as logs:
+      self._load(self._model(realm_model.EMBEDDER), path)
+    self.assertIn("model.embedder.head is 'mean', was 'cls'.", logs.output[0])
+
   def _begin(self, config=None, resume=False, data=()):
     job = job_lib.Job(self.run_dir, resume=resume)
     config = config or self.inputs.config

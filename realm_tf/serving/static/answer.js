@@ -1,6 +1,6 @@
 // A question: its answer with the source first, then how it was found.
-import {bar, button, byId, details, likelihood, link, marked, node, percent}
-  from './dom.js';
+import {bar, button, byId, details, likelihood, link, marked, node, origin,
+  percent} from './dom.js';
 import {call, server} from './server.js';
 
 const SEARCHES = {
@@ -45,7 +45,8 @@ function source(item) {
   return node('figure', 'source',
     marked(item.text, item.start, item.end, item.sentence),
     node('figcaption', '', 'From ',
-      link(item.title || 'an untitled article', 'block', item.block_id)));
+      link(item.title || 'an untitled article', 'block', item.block_id),
+      ...origin(item.article_id).flatMap((each) => [', ', each])));
 }
 
 // Eq. 1 on this question: the blocks with both of its probabilities.

@@ -24,6 +24,17 @@ export function link(label, name, value) {
   return element;
 }
 
+// Where an article is from, if its id is an address, which becomes a link, or
+// a file.
+export function origin(id) {
+  if (!/[./]/.test(id)) return [];
+  if (!/^https?:\/\//.test(id)) return [node('span', 'muted', id)];
+  const element = node('a', '', id);
+  element.href = id;
+  element.rel = 'noreferrer';
+  return [element];
+}
+
 // A part that is shown on demand. `load` fills it when it is first opened.
 export function details(label, className, children, load = () => {}) {
   const body = node('div', '', ...children);

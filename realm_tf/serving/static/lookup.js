@@ -1,5 +1,5 @@
 // Titles and words, and an article opened at a block.
-import {link, node} from './dom.js';
+import {link, node, origin} from './dom.js';
 import {call} from './server.js';
 
 export async function search(text) {
@@ -46,7 +46,9 @@ export async function article(blockId) {
   return {
     title: reply.title,
     status: [heading],
-    rest: [...note ? [node('p', 'muted', note)] : [], ...blocks],
+    rest: [...note ? [node('p', 'muted', note)] : [],
+      ...origin(reply.article_id).map((each) => node('p', '', 'From ', each)),
+      ...blocks],
     show: () => {
       heading.focus({preventScroll: true});
       document.querySelector('.here').scrollIntoView({block: 'center'});
