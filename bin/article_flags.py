@@ -104,15 +104,16 @@ def progress(items: Iterable, what: str, unit: str) -> Iterable:
   return tqdm.tqdm(items, what, unit=f' {unit}', mininterval=1, file=sys.stdout)
 
 
-def build_on_beam(
-  pipeline: Any, work: Any, counts: counts_lib.Counts, first_number: int = 0
+def on_beam(
+  name: str, work: Any, counts: counts_lib.Counts, first_number: int = 0
 ) -> Iterator[Any]:
-  """Runs a module of `realm_tf.beam` over --input; yields its results.
+  """Runs a function of `beam.pipelines` over --input; yields its results.
 
-  `work` is the second argument of `pipeline.build`. `first_number` is the
-  number of the first article, if articles have no ids.
+  `work` is its second argument. `first_number` is the number of the first
+  article, if articles have no ids.
   """
-  reading = beam_flags.load('reading').Reading(
+  pipelines = beam_flags.pipelines()
+  reading = pipelines.Reading(
     split(INPUT.value),
     flags.FLAGS.format,
     _DROP_LISTS.value,
@@ -123,7 +124,7 @@ def build_on_beam(
     first_number,
     article_records.Keys(*(key.value for key in _KEYS)),
   )
-  return pipeline.build(reading, work, counts)
+  return getattr(pipelines, name)(reading, work, counts)
 
 
 def description(counts: counts_lib.Counts) -> dict[str, Any]:

@@ -30,11 +30,11 @@ def options() -> list[str]:
   return [f'--runner={_RUNNERS[_RUNNER.value]}', *_BEAM_OPTION.value]
 
 
-def load(module: str) -> ModuleType:
-  """Returns a module of `realm_tf.beam`; UserError without Beam."""
+def pipelines() -> ModuleType:
+  """Returns `realm_tf.beam.pipelines`; UserError without Beam."""
   try:
     # Beam is an optional install and slow to load.
-    return importlib.import_module(f'realm_tf.beam.{module}')
+    return importlib.import_module('realm_tf.beam.pipelines')
   except ImportError as error:
     raise errors.UserError(
       f'--runner={_RUNNER.value} needs Apache Beam. Found: {error}. Run `pip '

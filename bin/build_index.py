@@ -27,11 +27,9 @@ _BASE = launcher.existing_path(
 
 
 def _embed_with_beam(model, builder, params):
-  pipeline = beam_flags.load('index_pipeline')
+  pipelines = beam_flags.pipelines()
   if begun := builder.begin(params, _OUTPUT_DIR.value):
-    version, num_shards = begun
-    embedding = pipeline.Embedding(*model, version, _BASE.value)
-    pipeline.embed(embedding, num_shards, beam_flags.options())
+    pipelines.embed(model, *begun, beam_flags.options(), _BASE.value)
 
 
 def main(_):

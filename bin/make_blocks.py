@@ -86,10 +86,9 @@ def _cut(tokenizer, length, counts, links, update=None):
         'Links of the source must be read in one process. Found --runner. '
         'Leave out --runner, or use a corpus with --links=titles.'
       )
-    pipeline = beam_flags.load('corpus_pipeline')
     first_number = update.num_articles if update else 0
-    return article_flags.build_on_beam(
-      pipeline, (tokenizer, length), counts, first_number
+    return article_flags.on_beam(
+      'cut', (tokenizer, length), counts, first_number
     )
   articles = article_flags.read('Cutting', counts, update=update)
   if links:

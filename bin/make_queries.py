@@ -15,7 +15,6 @@ from . import launcher
 from absl import flags
 
 from realm_tf.corpus import sources
-from realm_tf.data import query_building
 from realm_tf.data import query_table
 from realm_tf.training import taggers
 
@@ -36,13 +35,12 @@ _MASKING = flags.DEFINE_enum(
 def _queries(tokenizer, table, counts):
   tagger = _TAGGER.value if _MASKING.value == 'salient' else None
   if not beam_flags.is_local():
-    pipeline = beam_flags.load('query_pipeline')
-    tagging = pipeline.Tagging(corpus_flags.CORPUS_DIR.value, tagger)
-    return article_flags.build_on_beam(pipeline, tagging, counts)
+    tagging = corpus_flags.CORPUS_DIR.value, tagger
+    return article_flags.on_beam('tag', tagging, counts)
   if flags.FLAGS.format == article_flags.TAGGED:
     inputs = article_flags.split(article_flags.INPUT.value)
     sentences = sources.read_tagged(inputs, counts)
-    return query_building.queries_from_sentences(
+    return query_table.queries_from_sentences(
       article_flags.progress(sentences, 'Tokenizing', 'sentences'),
       tokenizer,
       table,
@@ -52,7 +50,7 @@ def _queries(tokenizer, table, counts):
       tagger, article_flags.NUM_WORKERS.value, lambda: taggers.terms_of(table)
     )
   articles = article_flags.read('Tagging', counts)
-  return query_building.queries_from_articles(
+  return query_table.queries_from_articles(
     articles, tokenizer, tagger, table, counts
   )
 
@@ -68,14 +66,13 @@ def main(_):
     masking=_MASKING.value,
     source={
       'tagger': _TAGGER.value,
-      'spans': counts.spans,
       'examples': counts.examples,
       **article_flags.description(counts),
     },
   )
   print(
     f'Wrote {manifest["num_queries"]} queries to {output_dir}.'
-    f'{counts.summary()}{query_building.describe_spans(counts)}'
+    f'{counts.summary()}{query_table.describe_spans(counts)}'
   )
 
 

@@ -60,7 +60,7 @@ def _look(output_dir, counts):
     ),
     ids={question.gold_id for question in questions},
   )
-  result = {**survey._asdict(), 'left_out': counts.summary().strip()}
+  result = {**survey, 'left_out': counts.summary().strip()}
   sides = surveying.split(questions, names)
   for name, side in zip(('train', 'held_out'), sides, strict=True):
     path = os.path.join(output_dir, f'{name}_questions.jsonl')

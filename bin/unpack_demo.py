@@ -31,15 +31,12 @@ def main(_):
     print(f'Wrote {", ".join(names)} to {output_dir}.')
     return
   rows = records.read_json_lines(_PREDICTIONS.value)
-  changed = texts.change_fact(
-    str(row.get('id')) for _, row in rows if row.get('exact_match')
-  )
-  if not changed:
+  right = (str(row.get('id')) for _, row in rows if row.get('exact_match'))
+  if not texts.change_fact(right, output_dir):
     raise errors.UserError(
       '--predictions must hold a right answer of one value to one of '
       f'test_questions. Found none in {_PREDICTIONS.value}. Train longer.'
     )
-  texts.write_changed(changed, output_dir)
 
 
 if __name__ == '__main__':

@@ -15,7 +15,7 @@ Taggers are in `training.taggers`, searchers in `index`, retrievers in
 `retrieval`, readers and judges in `qa`. docs/contract.md names their flags.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import functools
 from typing import Any, NamedTuple, Protocol
@@ -31,7 +31,7 @@ NULL_BLOCK = -1
 # row of excluded candidates alone has a gradient of 0.
 NO_SCORE = -1e9
 
-Spans = Collection[tuple[int, int]]  # Characters (start, end).
+Spans = list[tuple[int, int]]  # Characters (start, end).
 Values = Iterator[tuple[str, np.ndarray]]  # Name, value of each question.
 
 
@@ -66,8 +66,8 @@ def has_score(scores: Any) -> Any:
 class Tagger(Protocol):
   """Finds salient spans."""
 
-  def tag(self, texts: Sequence[str]) -> Sequence[Spans]:
-    """Returns each text's spans, sorted, without overlaps, or span -> kind."""
+  def tag(self, texts: Sequence[str]) -> list[Spans]:
+    """Returns each text's spans, sorted, without overlaps."""
 
 
 class Embed(Protocol):

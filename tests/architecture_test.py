@@ -43,7 +43,7 @@ _ADAPTERS = {
   'pyarrow': ['realm_tf/corpus/datasets.py'],
   'pymilvus': ['realm_tf/index/milvus_searcher.py'],
   'pypdfium2': ['realm_tf/corpus/pdf_file.py'],
-  'regex': ['realm_tf/text/timed_pattern.py', 'realm_tf/text/words.py'],
+  'regex': ['realm_tf/text/answers.py', 'realm_tf/text/words.py'],
   'safetensors': ['realm_tf/model/weights.py'],
   'scann': ['realm_tf/index/scann_'],
   'spacy': ['realm_tf/corpus/salient_spans.py'],

@@ -4,7 +4,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf.corpus import dates
-from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import terms
 from realm_tf.text import answers
@@ -14,7 +13,7 @@ from tests import linear_time
 
 
 def _tag(text):
-  rules_tagger.RulesTagger().tag([text])
+  salient_spans.RulesTagger().tag([text])
 
 
 def _tag_terms(text):

@@ -51,7 +51,10 @@ def cut_batch(
   titles = tokenizer.token_ids_batch([article.title for article in articles])
   texts = tokenizer.tokenize_batch([article.text for article in articles])
   for article, title_ids, tokens in zip(articles, titles, texts):
-    ends = _sentence_token_ends(article.text, tokens)
+    # Sentences end at white space, never inside a token; some have no token.
+    spans = sentences.split_sentences(article.text)
+    ends = np.searchsorted(tokens.starts, [end for _, end in spans])
+    ends = ends[np.diff(ends, prepend=0) > 0]
     if max_block_wordpieces is None:
       yield Block(*article[:3], title_ids, tokens.ids, ends.astype(np.int32))
       continue
@@ -82,14 +85,6 @@ def batches(
     for _, part in sentences.parts(article.text, _LONGEST_PART, ('\n', ' '))
   )
   return sources.in_batches(parts, _BATCH_ARTICLES)
-
-
-def _sentence_token_ends(text: str, tokens: wordpiece.Tokens) -> np.ndarray:
-  """Returns the end of each non-empty sentence in `tokens`, int64."""
-  # Sentences end at white space, never inside a token.
-  spans = sentences.split_sentences(text)
-  ends = np.searchsorted(tokens.starts, [end for _, end in spans])
-  return ends[np.diff(ends, prepend=0) > 0]
 
 
 def _split_long(

@@ -26,11 +26,10 @@ class Counts:
     skip_errors: Whether unreadable records are skipped, or raise an error.
 
   Attributes:
-    kept: 'articles', 'sentences' -> number.
+    kept: 'articles', 'sentences', 'spans' -> number.
     left_out: Reason -> number.
-    spans: Kind of salient spans -> number.
-    examples: Kind of salient spans -> at most 8, from all parts of the text;
-      reason -> the last 8 files that were left out for it.
+    examples: Reason -> the last 8 files that were left out for it; 'spans' ->
+      the last 8.
     on_redirect: Receives the title of each redirect and its goal.
   """
 
@@ -38,18 +37,11 @@ class Counts:
     self.skips = skip_errors
     self.kept: collections.Counter[str] = collections.Counter()
     self.left_out: collections.Counter[str] = collections.Counter()
-    self.spans: collections.Counter[str] = collections.Counter()
     self.examples: dict[str, list[str]] = collections.defaultdict(list)
     self.on_redirect: Callable[[str, str], None] = lambda title, goal: None
 
   def keep(self, what: str, number: int = 1) -> None:
     self.kept[what] += number
-
-  def keep_span(self, kind: str, text: str) -> None:
-    """Counts a salient span; examples are the 1st, 2nd, 4th, 8th and so on."""
-    self.spans[kind] += 1
-    if self.spans[kind].bit_count() == 1:
-      self.add_examples(kind, [text])
 
   def add_examples(self, kind: str, texts: Sequence[str]) -> None:
     self.examples[kind] += [t for t in texts if t not in self.examples[kind]]

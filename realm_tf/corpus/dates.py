@@ -87,8 +87,6 @@ _YEAR_HINT = re.compile(_YEAR)
 
 def find_dates(text: str) -> list[tuple[int, int]]:
   """Returns the character spans of all dates, sorted, without overlaps."""
-  if text.isascii():
-    return _find(text)
   plain = plain_letters.write(text)
   return plain.original(_find(plain.text))
 

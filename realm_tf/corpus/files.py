@@ -60,8 +60,8 @@ _KINDS = {
   b'MM\0*': PICTURE,
   b'\0\0\1\0': PICTURE,
   b'\x7fELF': 'a program',
+  **{b'\x80%c' % version: 'a pickle' for version in range(2, 6)},
 }
-_PICKLES = tuple(b'\x80%c' % version for version in range(2, 6))
 _HTML = b'<!doctype html', b'<html', b'<head', b'<body'
 _WILDCARDS = {'**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]'}
 # Files that Spark and Databricks write next to the data.
@@ -256,8 +256,6 @@ def kind_of(head: bytes) -> str:
     return 'a tar archive'
   if head[8:12] == b'WEBP':
     return PICTURE
-  if head.startswith(_PICKLES):
-    return 'a pickle'
   if b'\0' in head:
     is_wide = head[1::2].count(0) + head[::2].count(0) >= len(head) // 3
     return 'UTF-16 text without a mark' if is_wide else 'binary data'

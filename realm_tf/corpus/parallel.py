@@ -11,7 +11,6 @@ from concurrent import futures
 import itertools
 import multiprocessing
 from multiprocessing import connection
-import queue
 import signal
 import threading
 import traceback
@@ -82,16 +81,10 @@ def _in_processes(
   process.start_server(sorted(_preloaded))
   context = multiprocessing.get_context('forkserver')
   workers = [_Worker(context, target, limit) for _ in range(num_workers)]
-  idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
-  for worker in workers:
-    idle.put(worker)
+  own, left = threading.local(), iter(workers)
 
   def run(item: _Item) -> Any:
-    worker = idle.get()
-    try:
-      return worker.run(item)
-    finally:
-      idle.put(worker)
+    return own.worker.run(item)
 
   def started(threads: futures.Executor) -> Iterator[futures.Future]:
     try:
@@ -105,7 +98,9 @@ def _in_processes(
 
   ahead = (limit.ahead if limit else _WAITING_PER_WORKER) * num_workers
   waiting: collections.deque[futures.Future] = collections.deque()
-  threads = futures.ThreadPoolExecutor(num_workers)
+  threads = futures.ThreadPoolExecutor(
+    num_workers, initializer=lambda: setattr(own, 'worker', next(left))
+  )
   try:
     for future in started(threads):
       waiting.append(future)

@@ -94,14 +94,6 @@ _MONEY = re.compile(
   rf'(?<!\w){_ABOUT}(?P<number>(?:US)?[$€£¥] ?{_FIGURES}|'
   rf'{_FIGURES} (?:dollars|euros|pounds sterling))(?![\w-])'
 )
-_SIZE = re.compile(
-  rf'{_BEFORE_NUMBER}(?P<number>{_FIGURES} [a-z]+)'
-  r' (?P<how>long|high|tall|wide|deep|thick|old|away)(?!\w)'
-)
-_LASTING = re.compile(
-  rf'\bfor {_ABOUT}(?P<number>(?:{_COUNT}) '
-  r'(?:years|months|weeks|days|hours|minutes))(?![\w-])'
-)
 
 # Noun phrases in lower case, before the end of a clause.
 _PLAIN = rf"(?!(?:{'|'.join(sorted(_FUNCTION))})\b)[a-z][a-z'-]+"
@@ -119,20 +111,12 @@ _BARE_PHRASE = re.compile(
   rf'between|without|such as|includes?|contains?|produces?|uses?|using|have|'
   rf'has) (?P<phrase>(?:{_PLAIN} ){{0,2}}{_PLAIN}){_CLAUSE_END}'
 )
-_REASON = re.compile(
-  r'\bbecause (?P<phrase>(?:of )?[^,.;:()]{8,60})(?=[.,;]|$)'
-)
 
 # Names.
 _ARTICLE = re.compile(r'(?<!\w)[Tt]he $')
 _WHERE = re.compile(r'(?<!\w)([Ii]n|[Aa]t|[Nn]ear|[Ww]ithin|[Oo]utside) $')
-_KIND_OF = re.compile(rf'(?<!\w)[Tt]he (?P<noun>{_any("place nouns")}) of $')
 _OCCUPATION = re.compile(
   rf'(?<!\w)(?:[Tt]he |[Aa]n? )?(?:[\w-]+ )?(?P<noun>{_PERSON}) $'
-)
-_OWNED = re.compile(
-  r"['’]s(?P<noun>(?: [a-z][\w-]+)(?: [a-z]\w+)??)(?= \w+(?:ed|s)\b|"
-  r' (?:in|of|on|at|to|was|and|with|for)\b|[.,;]|$)'
 )
 _NEXT_WORD = re.compile(r' ([a-z][\w-]*)')
 _SPEAKS = re.compile(
@@ -232,11 +216,6 @@ def _numbers(text: str) -> Iterator[Asked]:
     following = _NEXT_WORD.match(text, match.end())
     if not following or not _is_noun(following[1]):
       yield _number(match, 'how much', 'how much money')
-  for match in _SIZE.finditer(text):
-    how = {'away': 'far away'}.get(match['how'], match['how'])
-    yield _number(match, f'how {how}')
-  for match in _LASTING.finditer(text):
-    yield _number(match, 'for how long', 'how long')
   for match in _NUMBER.finditer(text):
     year = re.fullmatch(r'(?:1\d|20)\d\d', match['number'])
     if not year:
@@ -256,42 +235,30 @@ def _names(
     before = text[max(0, start - _WIDTH) : start]
     is_person = _is_person(text, start, end)
     is_person |= text[start:end].split()[-1] in people
-    words, left_out, right_out, kind = (
-      _of_person(text, before, end)
-      if is_person
-      else _of_thing(text[start:end], before)
+    words, left_out, kind = (
+      _of_person(before) if is_person else _of_thing(text[start:end], before)
     )
     following = _NEXT_WORD.match(text, end)
     listing = _LISTING.search(before)
-    if not right_out and (
+    if (
       _LISTED.match(text, end)
       or (listing and (listing['word'] or '').lower() not in _FUNCTION)
       # It describes the noun: 'Chinese government'.
       or (following and _is_noun(following[1]))
     ):
       words = ()
-    yield Asked(start, end, kind, start - left_out, end + right_out, words)
+    yield Asked(start, end, kind, start - left_out, end, words)
 
 
-def _of_person(
-  text: str, before: str, end: int
-) -> tuple[tuple[str, ...], int, int, str]:
-  """Returns the words, the ones left out before and after, and the kind."""
-  owned = _OWNED.match(text, end)
-  if owned:
-    return (f'whose{owned["noun"]}',), 0, owned.end() - end, PERSON
-  job = _OCCUPATION.search(before)
-  if job:
-    return (f'which {job["noun"]}', 'who'), len(job[0]), 0, PERSON
-  return ('who',), 0, 0, PERSON
+def _of_person(before: str) -> tuple[tuple[str, ...], int, str]:
+  """Returns the words, the characters left out before, and the kind."""
+  if job := _OCCUPATION.search(before):
+    return (f'which {job["noun"]}', 'who'), len(job[0]), PERSON
+  return ('who',), 0, PERSON
 
 
-def _of_thing(name: str, before: str) -> tuple[tuple[str, ...], int, int, str]:
-  """Returns the words, the ones left out before and after, and the kind."""
-  of_kind = _KIND_OF.search(before)
-  if of_kind:
-    noun = of_kind['noun']
-    return (f'what {noun}', f'which {noun}'), len(of_kind[0]), 0, PLACE
+def _of_thing(name: str, before: str) -> tuple[tuple[str, ...], int, str]:
+  """Returns the words, the characters left out before, and the kind."""
   article = _ARTICLE.search(before)
   width = len(article[0]) if article else 0
   where = _WHERE.search(before[: len(before) - width])
@@ -299,15 +266,15 @@ def _of_thing(name: str, before: str) -> tuple[tuple[str, ...], int, int, str]:
   is_place = noun in _WORDS['place nouns']
   words = (f'what {noun}', f'which {noun}') if noun else ('what',)
   if where and not noun and _NATIONAL.match(name):
-    return ('what language',), width, 0, NAME
+    return ('what language',), width, NAME
   if where and (is_place or not noun):
     preposition = where[1].lower()
     place = f'{preposition} {words[0] if noun else "what place"}'
     words = ('where', place) if preposition in ('in', 'at') else (place,)
-    return words, width + len(where[0]), 0, PLACE
+    return words, width + len(where[0]), PLACE
   if not article and not noun and before.endswith(' by '):
-    return ('who',), 0, 0, PERSON
-  return words, width, 0, PLACE if is_place else NAME
+    return ('who',), 0, PERSON
+  return words, width, PLACE if is_place else NAME
 
 
 def _is_noun(word: str) -> bool:
@@ -326,8 +293,6 @@ def _head(name: str) -> str:
 
 
 def _phrases(text: str) -> Iterator[Asked]:
-  for match in _REASON.finditer(text):
-    yield Asked(*match.span('phrase'), PHRASE, *match.span(), ('why',))
   for match in _PHRASE.finditer(text):
     if _is_plain(match['phrase']):
       start, end = match.span('phrase')

@@ -31,7 +31,6 @@ _BASES = dict(
 _PAST = frozenset(pair.split(':')[0] for pair in english.WORDS['past verbs'])
 _AUXILIARIES = frozenset(english.WORDS['auxiliaries'])
 _PARTICIPLES = frozenset(english.WORDS['irregular participles'])
-_BE = frozenset('was is were are'.split())
 _HAVE = {'has': 'does', 'have': 'do', 'had': 'did'}
 _VERB = re.compile(
   rf"(?<![\w'’-])(?:{'|'.join(sorted(_AUXILIARIES | _BASES.keys()))}|"
@@ -92,10 +91,6 @@ _ANTECEDENT = re.compile(
 _PRONOUN = re.compile(
   r'(?P<he>He|She)\b|(?P<it>It)\b|(?P<his>His|Her)\b|(?P<its>Its)\b|'
   r'(?:They|Their|This|These|Those|That|Such|Some|Others|We|You|I|One|Both)\b',
-  re.IGNORECASE,
-)
-_IMPERSONAL = re.compile(
-  r'it (?:is|was) (?:\w+(?:ble|ly|nt|ry|ar|al|ult|ing) )+(?:to|that)\b',
   re.IGNORECASE,
 )
 _PREPOSITION = re.compile(
@@ -166,11 +161,6 @@ def _clause(marked: str) -> str:
     if connector[0] in ('which ', 'who '):
       before = _ANTECEDENT.search(parts[number - 1])
       part = f'{before[0]} {part}' if before else ''
-    elif (verb := _verb(part)) and not verb[0].start():
-      first = _INTRODUCTION.sub('', parts[0], count=1)
-      verb = _verb(first)
-      subject = first[: verb[0].start()].strip() if verb else ''
-      part = f'{subject} {part}' if subject else ''
   part = _reported(_subordinate(part))
   if len(part.split()) > _LONG:
     part = re.sub(rf', [^{_GAP}]*$', '', part)
@@ -224,7 +214,7 @@ def _without_pronoun(clause: str, title: str, is_person: bool) -> str:
   fits = (
     found['he'] or found['his'] if is_person else found['it'] or found['its']
   )
-  if not fits or not title or _IMPERSONAL.match(clause, start):
+  if not fits or not title:
     return ''
   name = title if found['he'] or found['it'] else f"{title}'s"
   return clause[:start] + name + clause[start + found.end() :]
@@ -273,12 +263,8 @@ def _natural(
       return rest.replace(_GAP, word)
     return ''
   before, _, after = tail.partition(_GAP)
-  if word == 'who' and before.rstrip().endswith(' by') and verb[0] in _BE:
-    active = re.fullmatch(r' (?:\w+ly )?(\w+ed)\b(.*) by ?', before)
-    if active:
-      return f'who {active[1]} {subject}{active[2]}{after}'
   front = _PREPOSITION.search(before.rstrip())
-  if front and word not in ('where', 'when', 'why') and draw < 0.4 * _NATURAL:
+  if front and word not in ('where', 'when') and draw < 0.4 * _NATURAL:
     before = before.rstrip()[: front.start()]
     word = f'{front[1]} {"whom" if word == "who" else word}'
   middle = _inverted(subject, verb[0], is_auxiliary, before, known)

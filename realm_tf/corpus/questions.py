@@ -20,7 +20,7 @@ from realm_tf.corpus import datasets
 from realm_tf.corpus import files
 from realm_tf.corpus import record_fields
 from realm_tf.corpus import records
-from realm_tf.text import timed_pattern
+from realm_tf.text import answers as answers_lib
 
 # Keys of an answer that is an object.
 _TEXTS = 'text', 'answer', 'value', 'aliases'
@@ -196,7 +196,7 @@ def _question(
     found = repr(answers)[:40]
     raise _error(where, "no answers with 'is_impossible'", found)
   for answer in answers if regex else ():
-    problem = timed_pattern.problem(answer)
+    problem = answers_lib.pattern_problem(answer)
     if problem:
       found = f'{answer!r:.40}: {problem}'
       raise _error(where, 'a regular expression', found)

@@ -29,7 +29,6 @@ _NUM_SNIFFED = 5  # Lines that must have the same form.
 _PAIR = re.compile(r'\S+\t(?!"?\[)[^\t]+')
 _PAIR_NAMES = ['id', 'text']
 _ESCAPE = re.compile(r'\\([\\"])')
-_LONGEST_WORD = 16  # Characters of a JSON word, e.g. 'false', or an escape.
 _Records = Iterator[tuple[str, dict[str, Any]]]
 
 csv.field_size_limit(sys.maxsize)  # A field may be a long article.
@@ -270,61 +269,48 @@ def _values(path: str, is_array: bool) -> Iterator[tuple[str, Any]]:
   """
   lines = (line for _, line in files.read_lines(path))
   text, at, number = '', 0, 1
-  marks = '[' if is_array else ''
+  mark = '[' if is_array else ''
   while True:
+    start = _after_space(text, at)
     try:
-      start, end, value = _next_value(text, at, marks)
-    except json.JSONDecodeError as error:
-      is_cut = (
-        error.pos > len(text) - _LONGEST_WORD or 'Unterminated' in error.msg
-      )
+      if mark and text[start : start + 1] != ']':
+        if text[start : start + 1] != mark:
+          raise json.JSONDecodeError(', or ] must follow', text, start)
+        start = _after_space(text, start + 1)
+      if mark and text[start : start + 1] == ']':
+        break
+      value, end = json_text.take(text, start)
+    except ValueError as error:
+      place = getattr(error, 'pos', start)
+      # Lines are read whole, so a value that goes on is cut at the text's end.
       # Doubling bounds how often a long value is parsed again.
+      is_cut = not text[place:].strip()
       more = _take(lines, max(_CHUNK, len(text) - at)) if is_cut else ''
       if more:
         text, at = text[at:] + more, 0
         continue
-      if not is_array and not text[at:].strip():
+      if not is_array and start == len(text):
         return
-      number += text.count('\n', at, error.pos)
+      number += text.count('\n', at, place)
+      problem = getattr(error, 'msg', str(error).partition(';')[0])
       raise errors.UserError(
-        f'{path}:{number} must be JSON; {error.msg}. Correct it, or copy it '
+        f'{path}:{number} must be JSON; {problem}. Correct it, or copy it '
         'again if it is cut off.'
       ) from error
     number += text.count('\n', at, start)
-    if start == end:
-      break
     yield f'{path}:{number}', value
     number += text.count('\n', start, end)
-    at, marks = end, ',]' if is_array else ''
-  if text[end + 1 :].strip() or any(map(str.strip, lines)):
+    at, mark = end, ',' if is_array else ''
+  number += text.count('\n', at, start)
+  if text[start + 1 :].strip() or any(map(str.strip, lines)):
     raise errors.UserError(
       f'{path}:{number} must be the end of the array and of the file. Found '
       'more. The file is damaged: copy it again.'
     )
 
 
-def _next_value(text: str, at: int, marks: str) -> tuple[int, int, Any]:
-  """Returns (start, end, value) after one of `marks`; an empty one at a ']'."""
-  start = cast(re.Match, _SPACE.match(text, at)).end()
-  mark = ''
-  if marks:
-    mark = text[start : start + 1]
-    if not mark or mark not in marks:
-      problem = f'{" or ".join(marks)} must follow'
-      raise json.JSONDecodeError(problem, text, start)
-    if mark != ']':
-      start = cast(re.Match, _SPACE.match(text, start + 1)).end()
-  if mark == ']' or (mark == '[' and text[start : start + 1] == ']'):
-    return start, start, None
-  try:
-    value, end = json_text.take(text, start)
-  except json.JSONDecodeError:
-    raise
-  except ValueError as error:
-    raise json.JSONDecodeError(
-      str(error).partition(';')[0], text, start
-    ) from error
-  return start, end, value
+def _after_space(text: str, at: int) -> int:
+  return cast(re.Match, _SPACE.match(text, at)).end()
 
 
 def _take(lines: Iterator[str], number: int) -> str:

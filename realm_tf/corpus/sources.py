@@ -22,7 +22,6 @@ from realm_tf.corpus import mediawiki
 from realm_tf.corpus import record_fields
 from realm_tf.corpus import records
 from realm_tf.corpus import wikiextractor
-from realm_tf.corpus import wikitext
 from realm_tf.text import paragraphs
 
 _WIKIEXTRACTOR, _MEDIAWIKI, _TEXT = _OWN = 'wikiextractor', 'mediawiki', 'text'
@@ -173,11 +172,6 @@ def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint:
     else:
       items += files.find_files(item)
   return items
-
-
-def linked_titles(article: Article) -> list[str]:
-  """Returns the normal titles that an article links to."""
-  return [*map(wikitext.normal_title, article.links)]
 
 
 def in_batches(

@@ -17,16 +17,10 @@ from typing import NamedTuple, Optional
 import numpy as np
 
 from realm_tf import interfaces
-from realm_tf.corpus import salient_spans
 from realm_tf.text import english
 from realm_tf.text import plain_letters
 
 _LONGEST = 4  # Words of a span.
-WORD, PHRASE, COLLOCATION = KINDS = (
-  'words',
-  'recurring phrases',
-  'collocations',
-)
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese: each character is a word.
 _UNSPACED = (
   '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff'
@@ -42,7 +36,6 @@ _LETTER = re.compile(r'[^\W\d]')
 _FEWEST_ARTICLES = 100  # Of fewer articles, blocks are the documents.
 _MOST_DOCUMENTS = 0.05  # Share of the documents that may have a term.
 _LOWEST_PMI = 2.0  # A phrase is e^2 = 7 times as frequent as by chance.
-_COLLOCATION_PMI = 4.0
 _HIGHEST_PMI = 8.0  # Larger ones come from small counts.
 _LOWEST_SCORE = 0.65
 # A common word is no term, and begins or ends none: words of these shares of
@@ -63,13 +56,11 @@ class Terms(NamedTuple):
       n - 1 words, times the number of words, plus the number of the last word.
     scores: Score of each span of n = 1, 2, 3, 4 words, float32; -inf if it is
       no term.
-    kinds: Index of each span's kind in KINDS, int8.
   """
 
   words: list[str]
   keys: list[np.ndarray]
   scores: list[np.ndarray]
-  kinds: list[np.ndarray]
 
 
 class Level(NamedTuple):
@@ -114,9 +105,8 @@ def tokens(text: str) -> list[tuple[str, int, int]]:
 def find(articles: Iterable[Sequence[str]]) -> Terms:
   """Returns the terms of articles, each a list of its blocks, by one pass."""
   counts = count(articles)
-  scores, kinds = _score(counts)
   keys = [level.keys for level in counts.levels[1:]]
-  return Terms(counts.words, keys, scores, kinds)
+  return Terms(counts.words, keys, _score(counts))
 
 
 def count(articles: Iterable[Sequence[str]]) -> Counts:
@@ -186,8 +176,8 @@ def _count(keys: np.ndarray, documents: np.ndarray) -> Level:
   )
 
 
-def _score(counts: Counts) -> tuple[list[np.ndarray], list[np.ndarray]]:
-  """Returns the scores and the kinds of the spans of each level."""
+def _score(counts: Counts) -> list[np.ndarray]:
+  """Returns the scores of the spans of each level."""
   words, levels = counts.words, counts.levels
   number = max(counts.num_documents, 2)
   residuals = [residual_idf(level, number) for level in levels]
@@ -195,7 +185,7 @@ def _score(counts: Counts) -> tuple[list[np.ndarray], list[np.ndarray]]:
   is_numeral = np.array([not _LETTER.search(word) for word in words], bool)
   singles = levels[0].places
   most = max(3, _MOST_DOCUMENTS * number)
-  scores, kinds = [], []
+  scores = []
   for size, (level, pmi) in enumerate(zip(levels, pmi_of(counts)), 1):
     parts = singles[level.firsts[:, None] + np.arange(size)]  # [spans, size]
     score = residuals[size - 1] + 0.1 * np.minimum(pmi, _HIGHEST_PMI)
@@ -209,9 +199,7 @@ def _score(counts: Counts) -> tuple[list[np.ndarray], list[np.ndarray]]:
     else:
       is_term &= pmi >= _LOWEST_PMI
     scores.append(np.where(is_term, score, -np.inf).astype(np.float32))
-    kind = np.where(pmi >= _COLLOCATION_PMI, 2, 1) if size > 1 else 0 * parts
-    kinds.append(kind.reshape(-1).astype(np.int8))
-  return scores, kinds
+  return scores
 
 
 def residual_idf(level: Level, number: int) -> np.ndarray:
@@ -272,23 +260,23 @@ class TermsTagger:
     self._terms, self._first = terms, first
     self._numbers = {word: i for i, word in enumerate(terms.words)}
 
-  def tag(self, texts: Sequence[str]) -> list[dict[tuple[int, int], str]]:
-    """Returns each text's spans, sorted, without overlaps, and their kinds."""
-    result: list[dict[tuple[int, int], str]] = [{} for _ in texts]
+  def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """Returns each text's spans, sorted, without overlaps."""
+    result: list[list[tuple[int, int]]] = [[] for _ in texts]
     if self._first:
-      result = [*map(salient_spans.with_kinds, self._first.tag(texts))]
+      result = self._first.tag(texts)
     rows = [row for row, spans in enumerate(result) if not spans]
     plain = [plain_letters.write(texts[row]) for row in rows]
-    for place, start, end, kind in self._find([each.text for each in plain]):
+    for place, start, end in self._find([each.text for each in plain]):
       spans = result[rows[place]]
       if len(spans) < _MOST_SPANS:
         ((start, end),) = plain[place].original([(start, end)])
         if all(end <= a or b <= start for a, b in spans):
-          spans[start, end] = KINDS[kind]
-    return [dict(sorted(spans.items())) for spans in result]
+          spans.append((start, end))
+    return [sorted(spans) for spans in result]
 
   def _find(self, texts: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """Yields row, start, end and kind of each term, the best of a row first."""
+    """Yields row, start and end of each term, the best of a row first."""
     tokens_of_all = []
     for row, text in enumerate(texts):
       tokens_of_all += [
@@ -301,21 +289,21 @@ class TermsTagger:
     )
     found = []
     spans = words  # Number of the span of `size` words at each place, or -1.
-    levels = zip(self._terms.scores, self._terms.kinds, strict=True)
-    for size, (scores, kinds) in enumerate(levels, 1):
+    for size, scores in enumerate(self._terms.scores, 1):
       if size > 1:
         spans = self._longer(spans, words, size)
       at = np.flatnonzero(spans >= 0)
       at = at[np.isfinite(scores[spans[at]])]
-      at = _only_ones(at, spans[at], rows[at])
-      number = spans[at]
+      # A masked span could be copied from another one in the text.
+      keys = rows[at] * len(scores) + spans[at]
+      _, place, times = np.unique(keys, return_inverse=True, return_counts=True)
+      at = at[times[place] == 1]
       found.append(
-        (rows[at], -scores[number], starts[at], ends[at + size - 1])
-        + (kinds[number],)
+        (rows[at], -scores[spans[at]], starts[at], ends[at + size - 1])
       )
-    rows, ranks, starts, ends, kinds = map(np.concatenate, zip(*found))
+    rows, ranks, starts, ends = map(np.concatenate, zip(*found))
     order = np.lexsort((-ends, starts, ranks, rows))
-    columns = (column[order].tolist() for column in (rows, starts, ends, kinds))
+    columns = (column[order].tolist() for column in (rows, starts, ends))
     return zip(*columns, strict=True)
 
   def _longer(
@@ -333,17 +321,3 @@ class TermsTagger:
       place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
       result[at] = np.where(keys[place] == key, place, -1)
     return result
-
-
-def _only_ones(
-  at: np.ndarray, numbers: np.ndarray, rows: np.ndarray
-) -> np.ndarray:
-  """Returns the places without spans that their text has twice.
-
-  A masked one could be copied from the other.
-  """
-  order = np.lexsort((numbers, rows))
-  both = np.stack([rows[order], numbers[order]])
-  same = (both[:, 1:] == both[:, :-1]).all(axis=0)
-  is_twice = np.append(same, False) | np.insert(same, 0, False)
-  return np.sort(at[order[~is_twice[: len(at)]]])

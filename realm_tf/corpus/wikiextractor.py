@@ -9,7 +9,7 @@ from realm_tf import errors
 from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import files
-from realm_tf.corpus import holes
+from realm_tf.corpus import wiki_templates as templates
 from realm_tf.corpus import wikitext
 
 Article = article_records.Article
@@ -21,14 +21,14 @@ _END = '</doc>'
 _LONG = ('[[', '{{', '{|', '<!--')
 _LONG_TAGS = '|'.join(sorted(wikitext.HIDDEN_TAGS | wikitext.FORMULAS))
 _LONG_TAG = re.compile(rf'<(?i:table|{_LONG_TAGS})\b')
-_SHORT = ('<', ']]', '}}', holes.LOST)
+_SHORT = ('<', ']]', '}}', templates.LOST)
 _REMAINS = (
   ('Section::::', re.compile(r'^Section::::.*$', re.MULTILINE), ''),
   ('BULLET::::', re.compile(r'^(?:BULLET::::(?:- )?)+', re.MULTILINE), ''),
   ('[update', re.compile(r'\[ ?\[update\]{0,2}'), ''),  # From {{as of}}.
   # WikiExtractor replaces <math> and <code> by these.
-  ('formula_', re.compile(r'formula_\d+'), holes.LOST),
-  ('codice_', re.compile(r'codice_\d+'), holes.LOST),
+  ('formula_', re.compile(r'formula_\d+'), templates.LOST),
+  ('codice_', re.compile(r'codice_\d+'), templates.LOST),
 )
 
 

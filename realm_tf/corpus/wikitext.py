@@ -13,10 +13,9 @@ import mwparserfromhell
 from mwparserfromhell import nodes
 
 from realm_tf.corpus import article_records
-from realm_tf.corpus import holes
 from realm_tf.corpus import wiki_templates as templates
-from realm_tf.corpus.holes import HOLE
-from realm_tf.corpus.holes import LOST
+from realm_tf.corpus.wiki_templates import HOLE
+from realm_tf.corpus.wiki_templates import LOST
 
 Article = article_records.Article
 DISAMBIGUATION = 'disambiguation'
@@ -124,7 +123,7 @@ def without_marks(text: str) -> str:
   text = TAG.sub(_of_lone_tag, raise_exponents(unescape(text)))
   for pattern, value in _BEFORE_LINES:
     text = pattern.sub(value, text)
-  text = holes.cut('\n'.join(filter(None, map(_line, text.split('\n')))))
+  text = templates.cut('\n'.join(filter(None, map(_line, text.split('\n')))))
   for pattern, value in _AFTER_LINES:
     text = pattern.sub(value, text)
   lines = (line.strip() for line in text.split('\n'))

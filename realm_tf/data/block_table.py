@@ -20,7 +20,6 @@ from realm_tf import interfaces
 from realm_tf import json_text
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.data import columns
-from realm_tf.data import npy_files
 from realm_tf.run import manifests
 
 
@@ -235,7 +234,7 @@ class BlockTable:
 
   def _open(self, name: str, num_rows: Optional[int]) -> np.ndarray:
     path = os.path.join(self.corpus_dir, FOLDER, f'{name}.npy')
-    return npy_files.open_array(path, ALL_COLUMNS[name], [num_rows])
+    return columns.open_array(path, ALL_COLUMNS[name], [num_rows])
 
   def _rows(self, ids: Sequence[int]) -> np.ndarray:
     return self.article_rows[np.asarray(ids, np.int64)]

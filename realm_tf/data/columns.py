@@ -15,8 +15,44 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf import json_text
-from realm_tf.data import npy_files
+
+
+def open_array(
+  path: str, dtype: Any, shape: Sequence[Optional[int]]
+) -> np.ndarray:
+  """Opens an array: memory-mapped if local, else read into memory.
+
+  UserError if it is missing, damaged, or of another type or shape; a size of
+  None accepts any.
+  """
+  input_files.check(path)
+  dtype = np.dtype(dtype)
+  try:
+    if '://' in path:
+      file = io.BytesIO(input_files.read(path))
+      array = np.lib.format.read_array(file, allow_pickle=False)
+      rest = len(file.read())
+    else:
+      array = np.lib.format.open_memmap(path, mode='r')
+      rest = os.path.getsize(path) - array.offset - array.nbytes
+    if array.dtype != dtype:
+      raise ValueError(f'type {array.dtype.str!r}')
+    if len(array.shape) != len(shape) or any(
+      size not in (None, found) for size, found in zip(shape, array.shape)
+    ):
+      raise ValueError(f'shape {array.shape}')
+    if rest or not array.flags.c_contiguous:
+      raise ValueError(f"{rest} more bytes, or FORTRAN's order")
+    return array
+  except Exception as error:  # NumPy's parser raises many kinds of errors.
+    sizes = ', '.join('any' if size is None else str(size) for size in shape)
+    raise errors.UserError(
+      f'{path} must be a .npy file of {dtype} and shape [{sizes}]. Found: '
+      f'{str(error)[:200]}. Copy it from elsewhere, or make its directory '
+      'again.'
+    ) from error
 
 
 class Rows:
@@ -57,11 +93,9 @@ class Rows:
   ) -> 'Rows':
     """Opens a column, memory-mapped."""
     path = os.path.join(directory, name)
-    values = npy_files.open_array(f'{path}.npy', dtype, [None])
+    values = open_array(f'{path}.npy', dtype, [None])
     num_offsets = None if num_rows is None else num_rows + 1
-    offsets = npy_files.open_array(
-      f'{path}.offsets.npy', np.int64, [num_offsets]
-    )
+    offsets = open_array(f'{path}.offsets.npy', np.int64, [num_offsets])
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(values):
       raise errors.UserError(
         f'{path}.offsets.npy must begin with 0 and end with {len(values)}, the '

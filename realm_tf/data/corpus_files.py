@@ -27,8 +27,6 @@ from realm_tf.run import outputs
 from realm_tf.text import tokenizer_files
 from realm_tf.text import wordpiece
 
-_BATCH_ARTICLES = 1024
-
 
 def cut(
   articles: Iterable[sources.Article],
@@ -47,9 +45,7 @@ def cut(
   return parallel.ordered_map(
     cutter,
     (tokenizer, max_block_wordpieces),
-    blocks_lib.batches(articles)
-    if max_block_wordpieces
-    else sources.in_batches(articles, _BATCH_ARTICLES),
+    blocks_lib.batches(articles),
     num_workers,
   )
 

@@ -43,12 +43,9 @@ def blocks(table: block_table.BlockTable, share: float) -> np.ndarray:
   """Returns whether each block's article is held out, bool [N]."""
   if not share:
     return np.zeros(table.num_blocks, bool)
-  _, first, article_of = np.unique(
-    table.article_rows, return_index=True, return_inverse=True
-  )
-  names = zip(table.titles(first), table.article_ids(first), strict=True)
+  names = zip(table.all_titles(), table.all_article_ids(), strict=True)
   held_out = [is_held_out(title or key, share) for title, key in names]
-  return np.array(held_out, bool)[article_of]
+  return np.array(held_out, bool)[table.article_rows]
 
 
 def queries(

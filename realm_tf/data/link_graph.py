@@ -25,7 +25,6 @@ from realm_tf.corpus import sources
 from realm_tf.corpus import wikitext
 from realm_tf.data import block_table
 from realm_tf.data import columns
-from realm_tf.data import npy_files
 
 _FOLDER = 'links'
 _NAMED = ('named', 'redirects')
@@ -80,7 +79,7 @@ class CorpusLinks:
     if corpus_dir and kind == names.MARKUP:
       for name in _NAMED:
         path = os.path.join(corpus_dir, _FOLDER, f'{name}.npy')
-        self._old[name] = npy_files.open_array(path, np.uint64, [None, 2])
+        self._old[name] = columns.open_array(path, np.uint64, [None, 2])
 
   def noting(
     self, articles: Iterable[sources.Article]
@@ -89,7 +88,7 @@ class CorpusLinks:
     for article in articles:
       if self.kind == names.MARKUP:
         key = _key(article.article_id, article.title)
-        for title in dict.fromkeys(sources.linked_titles(article)):
+        for title in dict.fromkeys(map(wikitext.normal_title, article.links)):
           self._new['named'].extend((key, block_table.text_hash(title)))
       yield article
 

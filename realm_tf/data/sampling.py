@@ -15,8 +15,6 @@ class Sampler:
   """Deals rows 0 to num_rows - 1, shuffled in each epoch, without a gap."""
 
   def __init__(self, num_rows: int, batch_size: int, seed: int):
-    if num_rows < 1:
-      raise ValueError(f'`num_rows` must be positive. Found {num_rows}.')
     self._num_rows = num_rows
     self._batch_size = batch_size
     self._permutation = functools.lru_cache(2)(

@@ -3,7 +3,7 @@
 import collections
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import random
-from typing import NamedTuple
+from typing import Any
 
 from realm_tf import errors
 from realm_tf import interfaces
@@ -11,45 +11,22 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
 from realm_tf.data import held_out
-from realm_tf.data import query_building
+from realm_tf.data import query_table
 
 _SAMPLE = 400  # Articles whose sentences are tagged.
 _BLOCK_WORDS = 60  # Words of a part of an article that counts as one block.
 _MIN_WORDS = 5
 
 
-class Survey(NamedTuple):
-  """Counts of a text; words and sentences are estimates from a sample.
-
-  Attributes:
-    long_article: Words that nine tenths of the articles do not exceed.
-    num_sentences: Sentences with a salient span.
-    num_recurring: Sentences with a salient span that another part of the sample
-      has, too.
-    held_out_share: `held_out.share` that holds out a tenth of the titles; an
-      article without one counts by its id.
-  """
-
-  num_articles: int
-  num_words: int
-  long_article: int
-  num_sentences: int
-  num_recurring: int
-  held_out_share: float
-
-
 def look(
   articles: Iterable[sources.Article],
   make_tagger: Callable[[Sequence[str]], interfaces.Tagger],
   ids: Collection[str] = (),
-) -> tuple[Survey, dict[str, str]]:
-  """Returns the survey, and the names of the articles of `ids`.
+) -> tuple[dict[str, Any], dict[str, str]]:
+  """Returns counts of a text, and the names of the articles of `ids`.
 
-  Args:
-    make_tagger: Makes the tagger from the sample's texts.
-
-  Raises:
-    UserError: There is no article.
+  The counts of words and sentences are estimates from a sample, from whose
+  texts `make_tagger` makes the tagger. UserError without an article.
   """
   rng = random.Random(0)
   sample: list[str] = []
@@ -78,14 +55,17 @@ def look(
     any(num_parts[span] > 1 for span in spans) for _, spans in found
   )
   factor = number / len(sample)
-  survey = Survey(
-    number,
-    round(factor * sum(lengths)),
-    lengths[int(0.9 * len(lengths))],
-    round(factor * len(found)),
-    round(factor * num_recurring),
-    held_out.share_of(names),
-  )
+  survey = {
+    'num_articles': number,
+    'num_words': round(factor * sum(lengths)),
+    # Words that nine tenths of the articles do not exceed.
+    'long_article': lengths[int(0.9 * len(lengths))],
+    # With a salient span, and with one that another part of the sample has.
+    'num_sentences': round(factor * len(found)),
+    'num_recurring': round(factor * num_recurring),
+    # The share that holds out a tenth of the titles, or of ids without one.
+    'held_out_share': held_out.share_of(names),
+  }
   return survey, of_ids
 
 
@@ -98,7 +78,7 @@ def _tagged(
   """
   found = []
   for number, text in enumerate(texts):
-    sentences = query_building.split(text, counts_lib.Counts())
+    sentences = query_table.split(text, counts_lib.Counts())
     num_words = 0
     for sentence, spans in zip(sentences, tagger.tag(sentences), strict=True):
       length = len(sentence.split())

@@ -9,27 +9,13 @@ import lzma
 import os
 import pathlib
 import re
-from typing import Any, NamedTuple, Optional
+from typing import Any
 
 import tensorflow as tf
 
 from realm_tf import json_text
 
 _PACKED = pathlib.Path(__file__).parent
-
-
-class ChangedFact(NamedTuple):
-  """One fact of an article with another value.
-
-  Attributes:
-    articles: All articles, with the change, as JSON objects.
-    question: The question about the fact, with its new answers.
-    old_answer: The answer that the unchanged article has.
-  """
-
-  articles: list[dict[str, Any]]
-  question: dict[str, Any]
-  old_answer: str
 
 
 def unpack(output_dir: str) -> list[str]:
@@ -42,18 +28,17 @@ def unpack(output_dir: str) -> list[str]:
   return names
 
 
-def change_fact(rightly_answered: Iterable[str]) -> Optional[ChangedFact]:
-  """Gives an article the value that another article has for the same relation.
+def change_fact(rightly_answered: Iterable[str], output_dir: str) -> bool:
+  """Writes the articles with one changed fact; returns whether there is one.
 
-  An article states each fact twice. A list, and a value that stands elsewhere
-  in the article, too, cannot be changed without another fact.
+  An article gets the value that another article has for the same relation. It
+  states each fact twice. A list, and a value that stands elsewhere in the
+  article, too, cannot be changed without another fact. The files: articles, the
+  question about the fact with its new answers, and both answers.
 
   Args:
     rightly_answered: Ids of test questions, 'KIND/NUMBER/RELATION'; the first
       whose fact can be changed is taken.
-
-  Returns:
-    None if there is none.
   """
   articles = {row['id']: row for row in _rows('articles')}
   questions = {row['id']: row for row in _rows('test_questions')}
@@ -73,23 +58,15 @@ def change_fact(rightly_answered: Iterable[str]) -> Optional[ChangedFact]:
     if count == 2 and new and all(old in a for a in asked['answers']):
       article['text'] = text.replace('\0', new)
       answers = [answer.replace(old, new) for answer in asked['answers']]
+      tf.io.gfile.makedirs(output_dir)
+      path = os.path.join(output_dir, '{}').format
+      json_text.write_lines(path('articles.jsonl'), articles.values())
       question = {**asked, 'answers': answers}
-      return ChangedFact([*articles.values()], question, old)
-  return None
-
-
-def write_changed(changed: ChangedFact, output_dir: str) -> None:
-  """Writes the articles, the question and both answers to a directory."""
-  tf.io.gfile.makedirs(output_dir)
-  path = os.path.join(output_dir, '{}').format
-  json_text.write_lines(path('articles.jsonl'), changed.articles)
-  json_text.write_lines(path('question.jsonl'), [changed.question])
-  row = {
-    'question': changed.question['question'],
-    'old_answer': changed.old_answer,
-    'new_answer': changed.question['answers'][0],
-  }
-  json_text.write(path('changed.json'), row)
+      json_text.write_lines(path('question.jsonl'), [question])
+      row = {'question': asked['question'], 'old_answer': old}
+      json_text.write(path('changed.json'), {**row, 'new_answer': answers[0]})
+      return True
+  return False
 
 
 def _word(value: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.data import npy_files
+from realm_tf.data import columns
 from realm_tf.run import manifests
 
 _BFLOAT16 = tf.bfloat16.as_numpy_dtype
@@ -80,7 +80,7 @@ class Embeddings:
     for name, num_blocks, *_ in shards:
       path = os.path.join(directory, name)
       shape = [num_blocks, self.shape[1] or None]
-      part = npy_files.open_array(path, _ON_DISK[dtype], shape)
+      part = columns.open_array(path, _ON_DISK[dtype], shape)
       self._parts.append(part)
       self.shape = self.shape[0] + len(part), part.shape[1]
     self._ends = np.cumsum([len(part) for part in self._parts], dtype=int)

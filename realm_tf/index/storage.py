@@ -26,7 +26,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf import json_text
-from realm_tf.data import npy_files
+from realm_tf.data import columns
 from realm_tf.index import embedding_shards
 from realm_tf.index import searchers
 from realm_tf.model import realm_model
@@ -278,7 +278,7 @@ def read_embeddings(
 def read_hashes(path: str, manifest: dict[str, Any]) -> np.ndarray:
   """Returns the hashes of a complete version's blocks, uint64 [N]."""
   hashes_file = os.path.join(path, _hashes(manifest['assets']))
-  return npy_files.open_array(hashes_file, np.uint64, [manifest['num_blocks']])
+  return columns.open_array(hashes_file, np.uint64, [manifest['num_blocks']])
 
 
 def _hashes(assets: str) -> str:

@@ -9,15 +9,17 @@ import os
 from typing import Any, Optional
 
 import tensorflow as tf
+from typing_extensions import NotRequired
+from typing_extensions import TypedDict
 
 from realm_tf import errors
 from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.text import character_table
 from realm_tf.text import vocabulary
-from realm_tf.text.vocabulary import refusal
 
 _UNK, _CLS, _SEP = vocabulary.SPECIALS[1:4]
+_ADVICE = 'Use the tokenizer of a BERT.'
 _NORMALIZER: dict[str, Any] = {
   'type': 'BertNormalizer',
   'clean_text': True,
@@ -25,36 +27,78 @@ _NORMALIZER: dict[str, Any] = {
   'strip_accents': None,
   'lowercase': True,
 }
-# Section -> required values of its optional keys.
-_SECTIONS: dict[str, dict[str, Any]] = {
-  'model': {
-    'type': 'WordPiece',
-    'unk_token': _UNK,
-    'continuing_subword_prefix': vocabulary.CONTINUATION,
-    'max_input_chars_per_word': character_table.MAX_WORD,
-  },
-  'normalizer': {'type': _NORMALIZER['type']},
-  'pre_tokenizer': {'type': 'BertPreTokenizer'},
+_MODEL: dict[str, Any] = {
+  'type': 'WordPiece',
+  'unk_token': _UNK,
+  'continuing_subword_prefix': vocabulary.CONTINUATION,
+  'max_input_chars_per_word': character_table.MAX_WORD,
 }
+_PRE_TOKENIZER = {'type': 'BertPreTokenizer'}
+
+
+class _AddedToken(TypedDict):
+  """A token of tokenizer.json that is no part of a text."""
+
+  id: int
+  content: str
+  special: NotRequired[bool]
+
+
+def _only(
+  values: Mapping[str, Any], *others: None
+) -> dict[str, json_text.Shape]:
+  """Returns fields that may be missing, each with one value or `others`."""
+  return {
+    name: json_text.optional(json_text.one_of(value, *others))
+    for name, value in values.items()
+  }
+
+
+_FLAG = json_text.optional(Optional[bool])
+_FIELDS = {
+  'model': json_text.object_of(
+    {
+      **_only(_MODEL),
+      'merges': json_text.optional(None),  # Of another model.
+      'vocab': dict[str, int],
+    }
+  ),
+  'normalizer': json_text.optional(
+    json_text.object_of(
+      dict.fromkeys(_NORMALIZER, _FLAG) | _only({'type': _NORMALIZER['type']})
+    )
+  ),
+  'pre_tokenizer': json_text.optional(
+    json_text.object_of(_only(_PRE_TOKENIZER))
+  ),
+  'added_tokens': json_text.optional(Optional[list[_AddedToken]]),
+}
+
+
+def _refusal(path: str, must: str, found: Any) -> errors.UserError:
+  """Returns the error of a file of another tokenizer than BERT's."""
+  return errors.UserError(
+    f'{path} must have {must}. Found {found!r:.80}. {_ADVICE}'
+  )
 
 
 def parse(text: bytes, path: str) -> tuple[list[str], dict[str, Any]]:
   """Returns the pieces by id, and the normalizer's settings."""
-  found = json_text.parse_object(text, path, 'Use the tokenizer of a BERT.')
-  for name, required in _SECTIONS.items():
-    section = found.setdefault(name, {})
-    if not isinstance(section, dict):
-      raise refusal(path, f'an object {name}', section)
-    if 'merges' in section:
-      raise refusal(path, 'a WordPiece model', 'merges')
-    for key, value in required.items():
-      if section.get(key, value) != value:
-        raise refusal(path, f'{key} {value!r} as its {name}', section[key])
-  pieces = _pieces(found['model'].get('vocab'), path)
+  found = json_text.parse_object(text, path, _ADVICE)
+  json_text.check(found, _FIELDS, path, _ADVICE)
+  ids = found['model']['vocab']
+  pieces = sorted(ids, key=ids.__getitem__)
+  for i, piece in enumerate(pieces):
+    if ids[piece] != i:
+      raise _refusal(path, f'one piece with id {i}', (piece, ids[piece]))
   vocabulary.check(pieces, path)
-  _check_added(found.get('added_tokens') or [], pieces, path)
+  for token in found.get('added_tokens') or []:
+    piece = token['content']
+    is_special = token.get('special') or piece in vocabulary.SPECIALS
+    if ids.get(piece) != token['id'] or not is_special:
+      raise _refusal(path, 'special tokens of its vocabulary alone', token)
   _check_specials(found.get('post_processor'), path)
-  return pieces, {**_NORMALIZER, **found['normalizer']}
+  return pieces, {**_NORMALIZER, **found.get('normalizer', {})}
 
 
 def build(
@@ -80,7 +124,7 @@ def build(
       for special in sorted(vocabulary.SPECIALS, key=ids.__getitem__)
     ],
     'normalizer': {**_NORMALIZER, **normalizer},
-    'pre_tokenizer': _SECTIONS['pre_tokenizer'],
+    'pre_tokenizer': _PRE_TOKENIZER,
     'post_processor': {
       'type': 'TemplateProcessing',
       'single': [cls, texts[0], seps[0]],
@@ -94,32 +138,8 @@ def build(
       'prefix': vocabulary.CONTINUATION,
       'cleanup': True,
     },
-    'model': {**_SECTIONS['model'], 'vocab': ids},
+    'model': {**_MODEL, 'vocab': ids},
   }
-
-
-def _pieces(ids: Any, path: str) -> list[str]:
-  """Returns the pieces by id; UserError unless ids are 0, 1, 2, ..."""
-  if not isinstance(ids, dict) or not all(type(i) is int for i in ids.values()):
-    raise refusal(path, 'model.vocab, the ids by piece', type(ids).__name__)
-  pieces = sorted(ids, key=ids.__getitem__)
-  for i, piece in enumerate(pieces):
-    if ids[piece] != i:
-      raise refusal(path, f'one piece with id {i}', (piece, ids[piece]))
-  return pieces
-
-
-def _check_added(added: Any, pieces: Sequence[str], path: str) -> None:
-  if not isinstance(added, list):
-    raise refusal(path, 'a list added_tokens', added)
-  ids = {piece: i for i, piece in enumerate(pieces)}
-  for token in added:
-    fields = token if isinstance(token, dict) else {}
-    piece = fields.get('content')
-    known = isinstance(piece, str) and ids.get(piece) == fields.get('id')
-    is_special = fields.get('special') or piece in vocabulary.SPECIALS
-    if not known or not is_special:
-      raise refusal(path, 'special tokens of its vocabulary alone', token)
 
 
 def _check_specials(processor: Any, path: str) -> None:
@@ -129,7 +149,7 @@ def _check_specials(processor: Any, path: str) -> None:
   is_template = all(fields.get(k) == template[k] for k in ('type', 'single'))
   is_bert = fields.get('type') == 'BertProcessing'
   if processor is not None and not is_bert and not is_template:
-    raise refusal(path, '[CLS] and [SEP] around each text', processor)
+    raise _refusal(path, '[CLS] and [SEP] around each text', processor)
 
 
 _VOCABULARY = 'vocab.txt'
@@ -147,20 +167,23 @@ _KEYS = {  # In the order of CharacterRules.
 _PIECES = {
   f'{special[1:-1].lower()}_token': special for special in vocabulary.SPECIALS
 }
-_VALUES = {
-  'word_tokenizer_type': 'basic',
-  'subword_tokenizer_type': 'wordpiece',
-  **_PIECES,
-}
-_CLASS = 'BertTokenizer'
-# Classes that tokenize as BERT does, without the suffix Fast.
-_CLASSES = {
-  name + 'Tokenizer'
+# Classes that tokenize as BERT does.
+_CLASSES = [
+  f'{name}Tokenizer{fast}'
   for name in (
     'Bert ConvBert DPRContextEncoder DPRQuestionEncoder DPRReader DistilBert '
     'Electra LayoutLM MobileBert PreTrained Realm RetriBert SqueezeBert'
   ).split()
-} | {'TokenizersBackend'}
+  for fast in ('', 'Fast')
+]
+_CONFIG_FIELDS = {
+  'tokenizer_class': json_text.optional(
+    json_text.one_of(None, 'TokenizersBackend', *_CLASSES)
+  ),
+  **dict.fromkeys(_KEYS, _FLAG),
+  **_only({'word_tokenizer_type': 'basic'}, None),
+  **_only({'subword_tokenizer_type': 'wordpiece', **_PIECES}, None),
+}
 
 
 def find(directory: str) -> Optional[str]:
@@ -197,9 +220,13 @@ def read(path: str) -> tuple[list[str], character_table.CharacterRules]:
   if tf.io.gfile.exists(config_path):
     text = input_files.read(config_path)
     config = json_text.parse_object(text, config_path)
-    _check_config(config, config_path)
+    plain = {
+      key: value.get('content') if isinstance(value, dict) else value
+      for key, value in config.items()
+    }
+    json_text.check(plain, _CONFIG_FIELDS, config_path, _ADVICE)
     normalizer |= _normalizer(config)
-  return pieces, _rules(normalizer, config_path, json_path)
+  return pieces, _rules(normalizer)
 
 
 def write(
@@ -244,7 +271,7 @@ def _normalizer(config: dict[str, Any]) -> dict[str, Any]:
 
 def _config(rules: character_table.CharacterRules) -> dict[str, Any]:
   config = {
-    'tokenizer_class': _CLASS,
+    'tokenizer_class': _CLASSES[0],
     'do_lower_case': rules.lowercase,
     'strip_accents': rules.strip_accents,
     'tokenize_chinese_chars': rules.split_chinese,
@@ -252,30 +279,14 @@ def _config(rules: character_table.CharacterRules) -> dict[str, Any]:
   return config if rules.clean_text else {**config, 'clean_text': False}
 
 
-def _check_config(config: dict[str, Any], path: str) -> None:
-  """Raises UserError if tokenizer_config.json describes another tokenizer."""
-  kind = config.get('tokenizer_class') or _CLASS
-  if str(kind).removesuffix('Fast') not in _CLASSES:
-    raise refusal(path, f'the tokenizer_class {_CLASS}', kind)
-  for key, expected in _VALUES.items():
-    value = config.get(key)
-    value = value.get('content') if isinstance(value, dict) else value
-    if value not in (None, expected):
-      raise refusal(path, f'the {key} {expected}', value)
-
-
-def _rules(
-  normalizer: dict[str, Any], config_path: str, json_path: str
-) -> character_table.CharacterRules:
+def _rules(normalizer: dict[str, Any]) -> character_table.CharacterRules:
   """Returns the rules; by default lower case also strips accents."""
-  values = {key: normalizer.get(key) for key in _KEYS.values()}
-  for key, value in values.items():
-    if value is not None and not isinstance(value, bool):
-      raise refusal(f'{config_path} or {json_path}', f'a bool {key}', value)
-  lowercase, strip_accents, split_chinese, clean_text = values.values()
-  strip_accents = lowercase if strip_accents is None else strip_accents
-  flags = lowercase, strip_accents, split_chinese, clean_text
-  return character_table.CharacterRules(*(flag is not False for flag in flags))
+  flags = {key: normalizer.get(key) for key in _KEYS.values()}
+  if flags['strip_accents'] is None:
+    flags['strip_accents'] = flags['lowercase']
+  return character_table.CharacterRules(
+    *(flag is not False for flag in flags.values())
+  )
 
 
 def _write_pieces(directory: str, pieces: Sequence[str]) -> None:

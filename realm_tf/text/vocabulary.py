@@ -3,7 +3,6 @@
 import collections
 from collections.abc import Iterable, Sequence
 import re
-from typing import Any
 
 from tensorflow_text.tools.wordpiece_vocab import (
   wordpiece_tokenizer_learner_lib as learner,
@@ -23,14 +22,6 @@ _UNSPACED = re.compile(
 )
 _MAX_LEARNING_WORDS = 50_000  # Bounds the learner's time.
 _MAX_SHOWN = 40  # Characters of a line in an error.
-
-
-def refusal(path: str, must: str, found: Any) -> errors.UserError:
-  """Returns the error of a file of another tokenizer than BERT's."""
-  return errors.UserError(
-    f'{path} must have {must}. Found {found!r:.80}. Use the tokenizer of a '
-    'BERT.'
-  )
 
 
 def is_inner(piece: str) -> bool:

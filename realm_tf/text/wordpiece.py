@@ -128,7 +128,7 @@ class WordpieceTokenizer:
     if not texts:
       return []
     spelled = self.table.spell(texts)
-    encoded = _encode(spelled.codes)
+    encoded = spelled.codes.tobytes().decode('utf-32-le').encode('utf-8')
     ids, starts, ends = (
       part.values.numpy()
       for part in self.wordpieces.tokenize_with_offsets([encoded])
@@ -137,12 +137,14 @@ class WordpieceTokenizer:
       is_first = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
       number = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
       starts, ends = number[starts], number[ends - 1] + 1
-    if (
-      spelled.origins is not None
-    ):  # Converts to characters of the joined texts.
+    if spelled.origins is not None:  # To characters of the joined texts.
       starts, ends = spelled.origins[starts], spelled.origins[ends - 1] + 1
-    ends = _with_marks(ends, spelled.marks)
-    begins = _begins(texts)
+    lengths = np.array([len(text) + 1 for text in texts], np.int64)
+    begins = np.append(0, np.cumsum(lengths))  # In the joined texts.
+    # An end moves past the run of accents there, which share a key.
+    keys = spelled.marks - np.arange(len(spelled.marks))
+    first = np.searchsorted(spelled.marks, ends)
+    ends = ends + np.searchsorted(keys, ends - first, 'right') - first
     splits = np.searchsorted(starts, begins)
     begins = np.repeat(begins[:-1], np.diff(splits))
     starts, ends = (
@@ -154,17 +156,8 @@ class WordpieceTokenizer:
     ]
 
   def token_ids_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
-    """Returns only the ids of each text, int32 [L], a little faster."""
-    if not texts:
-      return []
-    spelled = self.table.spell(texts)
-    breaks = _begins(texts)[1:-1] - 1
-    if spelled.origins is not None:
-      breaks = np.searchsorted(spelled.origins, breaks)
-    spelled.codes[breaks] = ord('\n')  # Line breaks within texts are spaces.
-    ids = self.wordpieces.tokenize(_encode(spelled.codes).split(b'\n'))
-    splits, values = ids.row_splits.numpy(), ids.values.numpy()
-    return [values[a:b] for a, b in zip(splits[:-1], splits[1:])]
+    """Returns only the ids of each text, int32 [L]."""
+    return [tokens.ids for tokens in self.tokenize_batch(texts)]
 
   def continuation(self, ids: np.ndarray) -> np.ndarray:
     """Returns whether each piece continues a word, bool like `ids`."""
@@ -189,30 +182,3 @@ def _can_match(
   is_word = len(body) <= character_table.MAX_WORD and rules.is_word(body)
   # Punctuation is a word by itself and continues none.
   return is_word and (not goes_on or rules.is_word('a' + body))
-
-
-def _with_marks(ends: np.ndarray, marks: np.ndarray) -> np.ndarray:
-  """Moves each of the sorted `ends` past the run of sorted `marks` there."""
-  if not len(marks):
-    return ends
-  is_first = np.diff(marks, prepend=-2) > 1
-  firsts = marks[is_first]
-  lasts = marks[np.append(is_first[1:], True)]
-  lefts = np.searchsorted(ends, firsts)
-  rights = np.searchsorted(ends, firsts, 'right')
-  counts = rights - lefts  # One character may have several pieces.
-  moved = np.arange(counts.sum()) + np.repeat(
-    rights - np.cumsum(counts), counts
-  )
-  ends[moved] = np.repeat(lasts + 1, counts)
-  return ends
-
-
-def _encode(codes: np.ndarray) -> bytes:
-  return codes.tobytes().decode('utf-32-le').encode('utf-8')
-
-
-def _begins(texts: Sequence[str]) -> np.ndarray:
-  """Returns the begin of each text in the joined texts, int64 [B + 1]."""
-  lengths = np.array([len(text) + 1 for text in texts], np.int64)
-  return np.append(0, np.cumsum(lengths))

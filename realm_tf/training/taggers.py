@@ -19,7 +19,6 @@ from realm_tf import input_files
 from realm_tf import interfaces
 from realm_tf import json_text
 from realm_tf.corpus import conll
-from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import terms as terms_lib
 from realm_tf.data import block_table
@@ -62,7 +61,7 @@ def make(
     first = make(spec.removesuffix(_TERMS), num_workers, find_terms)
     return terms_lib.TermsTagger(find_terms(), first)
   if spec == 'rules':
-    return rules_tagger.RulesTagger()
+    return salient_spans.RulesTagger()
   if kind == 'spacy' and name:
     return salient_spans.SpacyTagger(name, num_workers)
   if kind == 'bert' and name:

@@ -171,29 +171,6 @@ class DatasetsTest(parameterized.TestCase):
     self.assertContainsSubset(['text', 'spans'], features)
     self.assertContainsSubset(['start', 'limit'], features['spans'].feature)
 
-  @parameterized.named_parameters(
-    ('natural_questions', {'answer': ['B', 'C', 'B']}, ('B', 'C'), ''),
-    ('squad', {'answers': {'text': ['B']}, 'id': 'x'}, ('B',), 'x'),
-    (
-      'trivia_qa',
-      {'answer': {'value': 'B', 'aliases': ['D', 'B']}, 'question_id': 'y'},
-      ('B', 'D'),
-      'y',
-    ),
-  )
-  def test_finds_all_answers(self, more, answers, question_id):
-    with _holding({'question': 'Who?', **more}):
-      found = questions.read_questions('tfds:squad')
-    self.assertEqual(
-      found, [questions.Question('Who?', answers, question_id=question_id)]
-    )
-
-  def test_questions_with_hidden_answers_are_left_out(self):
-    hidden = {'question': 'a', 'answer': tf.zeros([0], tf.string)}
-    with _holding(hidden, {'question': 'b', 'answer': ['c']}):
-      found = questions.read_questions('tfds:natural_questions_open')
-    self.assertEqual(found, [questions.Question('b', ('c',))])
-
   @parameterized.parameters(
     ('squad', 'train'),
     ('squad@validation', 'validation'),

@@ -15,6 +15,7 @@ from realm_tf import errors
 from realm_tf import input_files
 from realm_tf.corpus import beir
 from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import files
 from realm_tf.corpus import markup
 from realm_tf.corpus import questions
 from realm_tf.corpus import sources
@@ -126,11 +127,14 @@ class FilesTest(input_case.InputCase):
       pathlib.Path(os.fsdecode(path)).write_bytes(b'One: ' + name[:3])
     (root / 'linked').symlink_to(root / 'x')
     (root / 'x' / 'again.txt').symlink_to(root / 'a@b.txt')
+    (root / 'x' / 'circle').symlink_to(root)
     found = self.articles(str(root), format='text')
     self.assertCountEqual(
       [article.title for article in found],
       ['caf\ufffd', 'Zürich 🙂', 'new line', 'a@b', 'notes', 'a b'],
     )
+    recursive = files.find_files(f'{root}/x/**/a b.txt')
+    self.assertEqual(recursive, [f'{root}/x/a b.txt'])
 
   def test_an_at_in_a_folder_is_no_split(self):
     folder = self.create_tempdir('me@home').full_path

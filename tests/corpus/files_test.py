@@ -4,7 +4,6 @@ sources_test.py reads compressed files.
 """
 
 import io
-import pathlib
 import sqlite3
 import tarfile
 import zipfile
@@ -45,25 +44,6 @@ def _database() -> bytes:
   with sqlite3.connect(':memory:') as connection:
     connection.execute('CREATE TABLE a (b)')
     return connection.serialize()
-
-
-class FindFilesTest(input_case.InputCase):
-  def test_folders_are_read_once_and_hidden_ones_never(self):
-    root = pathlib.Path(self.create_tempdir().full_path)
-    for name in (
-      'a.txt', '_index.md', '.hidden', '_SUCCESS', '.git/HEAD', 'x/b.txt',
-    ):  # fmt: skip
-      path = root / name
-      path.parent.mkdir(exist_ok=True)
-      path.write_text(name)
-    (root / 'x/circle').symlink_to(root)
-    (root / 'y').symlink_to(root / 'x')
-    found = [
-      path.removeprefix(f'{root}/') for path in files.find_files(str(root))
-    ]
-    self.assertEqual(found, ['_index.md', 'a.txt', 'x/b.txt'])
-    recursive = files.find_files(f'{root}/x/**/b.txt')
-    self.assertIn(f'{root}/x/b.txt', recursive)
 
 
 class NameTest(input_case.InputCase):

@@ -111,15 +111,6 @@ class ParseTest(parameterized.TestCase):
 
 class ListedAnswersTest(parameterized.TestCase):
   @parameterized.parameters(
-    ("['Lima', 'Ciudad \"X\"']", ['Lima', 'Ciudad "X"']),
-    ('["O\'Neill"]', ["O'Neill"]),
-    ('["caf\\u00e9"]', ['café']),
-    ('[]', []),
-  )
-  def test_reads_lists_of_python(self, literal, expected):
-    self.assertEqual(questions.listed_answers('f:1', literal), expected)
-
-  @parameterized.parameters(
     'Lima',
     "['Lima'",
     "['Lima' 'Peru']",

@@ -1,11 +1,11 @@
-"""Tests for realm_tf.corpus.dates, rules_tagger and salient_spans."""
+"""Tests for realm_tf.corpus.dates and salient_spans."""
+
+import itertools
 
 from absl.testing import absltest
-from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.corpus import dates
-from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import salient_spans
 from tests import input_case
 
@@ -46,65 +46,57 @@ call 555-1969 | in 19690 and in 2150 | at 12:30 | the Juneau and Marchand
 """
 
 
+# Texts between bars, with brackets around names and dates.
+_NAMES = """\
+He lives in [Paris] now. | They met [Barack Obama] there. |
+at the [University of California] in | the [Lord of the Rings] was |
+a work by [Vincent van Gogh] from | was [Alexander the Great], who |
+in [Austin], [Texas], and | both [France] and [Spain] are |
+of [Darwin]'s books | with [Shaquille O'Neal] in | a [Rolls-Royce] car |
+the author [J. R. R. Tolkien] wrote | in [St. Louis] by |
+joined [NATO] and the [U.S. Army] | the [US Department of Health] |
+in [World War I] by [Henry VIII] in book IX |
+in [Zu\u0308rich] by [Jose\u0301 Li] | up [Mount\xa0Everest] now |
+a [Rolls\u2011Royce] | in [Ams\xadter\xaddam] by |
+in [Am\u200dster\u2060dam] by | by [Shaquille O’Neal] in |
+near [Besançon] and [Łódź] are | on [20 July 1969] [Neil Armstrong] stepped |
+the [July 1969] [Apollo] mission | [Neil Armstrong] walked. |
+In [Paris] it rains. The [Seine] is full. | However, it rains. It pours. |
+Rain falls. "Thunder rolls." | [NASA] flew. | and I think I do |
+came on Monday with | about 1,500 km from |
+and THE QUICK BROWN FOX JUMPS OVER ALL LAZY DOGS
+"""
+
+
+def _marked_texts(table):
+  lines = (line.removesuffix(' |').split(' | ') for line in table.splitlines())
+  return itertools.chain.from_iterable(lines)
+
+
 class FindDatesTest(absltest.TestCase):
   def test_finds_the_dates_in_brackets(self):
-    for line in (_DATES + _NO_DATES).splitlines():
-      for marked in line.removesuffix(' |').split(' | '):
-        text = marked.replace('[', '').replace(']', '')
-        with self.subTest(text):
-          found = input_case.marked(text, dates.find_dates(text))
-          self.assertEqual(found, marked)
+    for marked in _marked_texts(_DATES + _NO_DATES):
+      text = marked.replace('[', '').replace(']', '')
+      with self.subTest(text):
+        found = input_case.marked(text, dates.find_dates(text))
+        self.assertEqual(found, marked)
 
 
 def _found(*texts):
-  spans = rules_tagger.RulesTagger().tag(texts)
+  spans = salient_spans.RulesTagger().tag(texts)
   return [
     [text[start:end] for start, end in found]
     for text, found in zip(texts, spans)
   ]
 
 
-class RulesTaggerTest(parameterized.TestCase):
-  @parameterized.parameters(
-    'He lives in [Paris] now.',
-    'They met [Barack Obama] there.',
-    'at the [University of California] in',
-    'the [Lord of the Rings] was',
-    'a work by [Vincent van Gogh] from',
-    'was [Alexander the Great], who',
-    'in [Austin], [Texas], and',
-    'both [France] and [Spain] are',
-    "of [Darwin]'s books",
-    "with [Shaquille O'Neal] in",
-    'a [Rolls-Royce] car',
-    'the author [J. R. R. Tolkien] wrote',
-    'in [St. Louis] by',
-    'joined [NATO] and the [U.S. Army]',
-    'the [US Department of Health]',
-    'in [World War I] by [Henry VIII] in book IX',
-    'in [Zu\u0308rich] by [Jose\u0301 Li]',
-    'up [Mount\xa0Everest] now',
-    'a [Rolls\u2011Royce]',
-    'in [Ams\xadter\xaddam] by',
-    'in [Am\u200dster\u2060dam] by',
-    'by [Shaquille O’Neal] in',
-    'near [Besançon] and [Łódź] are',
-    'on [20 July 1969] [Neil Armstrong] stepped',
-    'the [July 1969] [Apollo] mission',
-    '[Neil Armstrong] walked.',
-    'In [Paris] it rains. The [Seine] is full.',
-    'However, it rains. It pours.',
-    'Rain falls. "Thunder rolls."',
-    '[NASA] flew.',
-    'and I think I do',
-    'came on Monday with',
-    'about 1,500 km from',
-    'and THE QUICK BROWN FOX JUMPS OVER ALL LAZY DOGS',
-  )
-  def test_tags_the_names_and_dates_in_brackets(self, marked):
-    text = marked.replace('[', '').replace(']', '')
-    (spans,) = rules_tagger.RulesTagger().tag([text])
-    self.assertEqual(input_case.marked(text, spans), marked)
+class RulesTaggerTest(absltest.TestCase):
+  def test_tags_the_names_and_dates_in_brackets(self):
+    for marked in _marked_texts(_NAMES):
+      text = marked.replace('[', '').replace(']', '')
+      with self.subTest(text):
+        (spans,) = salient_spans.RulesTagger().tag([text])
+        self.assertEqual(input_case.marked(text, spans), marked)
 
   def test_first_word_is_a_name_if_another_text_has_it_inside(self):
     self.assertEqual(
@@ -129,8 +121,8 @@ class RulesTaggerTest(parameterized.TestCase):
     )
 
   def test_no_texts(self):
-    self.assertEqual(rules_tagger.RulesTagger().tag([]), [])
-    self.assertEqual(rules_tagger.RulesTagger().tag(['']), [[]])
+    self.assertEqual(salient_spans.RulesTagger().tag([]), [])
+    self.assertEqual(salient_spans.RulesTagger().tag(['']), [[]])
 
 
 class SpacyTaggerTest(absltest.TestCase):

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.corpus.wikitext and holes."""
+"""Tests for realm_tf.corpus.wikitext and wiki_templates."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import sys
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.corpus import holes
+from realm_tf.corpus import wiki_templates as templates
 from realm_tf.corpus import wikitext
 from tests import linear_time
 
@@ -159,7 +159,9 @@ class LinkedTitlesTest(absltest.TestCase):
 
 
 def _cut(text):
-  return holes.cut(text.replace('#', holes.HOLE).replace('@', holes.LOST))
+  return templates.cut(
+    text.replace('#', templates.HOLE).replace('@', templates.LOST)
+  )
 
 
 class HolesTest(parameterized.TestCase):
@@ -246,7 +248,9 @@ class LinearTimeTest(parameterized.TestCase):
   def test_of_text_after_the_parser(self, unit):
     linear_time.check(
       wikitext.without_marks,
-      lambda n: (unit * n).replace('#', holes.HOLE).replace('@', holes.LOST),
+      lambda n: (
+        (unit * n).replace('#', templates.HOLE).replace('@', templates.LOST)
+      ),
       1000,
     )
 

@@ -65,10 +65,6 @@ class SamplerTest(parameterized.TestCase):
     self.assertLess(np.sum(first == np.arange(100)), 8)
     self.assertLess(np.sum(first == second), 8)
 
-  def test_no_rows_is_an_error(self):
-    with self.assertRaisesRegex(ValueError, 'Found 0'):
-      sampling.Sampler(0, 4, seed=3)
-
   def test_random_numbers_of_a_step_follow_from_seed_and_step(self):
     draw = lambda seed, step: sampling.step_rng(seed, step).random()
     self.assertEqual(draw(1, 2), draw(1, 2))

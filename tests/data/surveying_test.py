@@ -4,14 +4,14 @@ from absl.testing import absltest
 
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.corpus import rules_tagger
+from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
 from realm_tf.data import surveying
 
 
 def _look(articles, **options):
   return surveying.look(
-    articles, lambda texts: rules_tagger.RulesTagger(), **options
+    articles, lambda texts: salient_spans.RulesTagger(), **options
   )
 
 
@@ -34,22 +34,22 @@ class LookTest(absltest.TestCase):
       _article(2, 'The second tower is by Ada Lund. Its keeper is Jon Brandt.'),
     ]
     found, names = _look(articles, ids={'2', '7'})
-    self.assertEqual(found.num_articles, 3)
-    self.assertEqual(found.num_words, 11 + 6 + 12)
-    self.assertEqual(found.long_article, 12)
-    self.assertEqual(found.num_sentences, 3)
-    self.assertEqual(found.num_recurring, 2)
+    self.assertEqual(found['num_articles'], 3)
+    self.assertEqual(found['num_words'], 11 + 6 + 12)
+    self.assertEqual(found['long_article'], 12)
+    self.assertEqual(found['num_sentences'], 3)
+    self.assertEqual(found['num_recurring'], 2)
     self.assertEqual(names, {'2': '2'})
 
   def test_headings_and_short_sentences_do_not_count(self):
     found, _ = _look([_article(0, 'A heading about Ada Lund\nBy Ada Lund.')])
-    self.assertEqual(found.num_sentences, 0)
+    self.assertEqual(found['num_sentences'], 0)
 
   def test_articles_of_one_title_have_one_name(self):
     articles = [_article(i, 'Text.', title='Same') for i in range(9)]
     found, names = _look(articles, ids={'3'})
     # One name is too few to hold one out.
-    self.assertEqual((found.num_articles, found.held_out_share), (9, 0))
+    self.assertEqual((found['num_articles'], found['held_out_share']), (9, 0))
     self.assertEqual(names, {'3': 'Same'})
 
   def test_no_article_is_a_mistake(self):
@@ -59,7 +59,7 @@ class LookTest(absltest.TestCase):
   def test_a_sample_stands_for_all_articles(self):
     articles = (_article(i, 'one two three') for i in range(4000))
     found, _ = _look(articles)
-    self.assertEqual(found.num_words, 12_000)
+    self.assertEqual(found['num_words'], 12_000)
 
 
 class SplitTest(absltest.TestCase):

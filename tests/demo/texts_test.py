@@ -54,24 +54,35 @@ class TextsTest(absltest.TestCase):
     self.assertNoCommonElements(asked['train'], asked['dev'] | asked['test'])
     self.assertNoCommonElements(asked['dev'], asked['test'])
 
+  def _change(self, *names):
+    """Returns both answers, and the question with its new ones, or None."""
+    self.changed = pathlib.Path(self.create_tempdir().full_path, 'changed')
+    if texts.change_fact(names, str(self.changed)):
+      (question,) = _rows(self.changed / 'question.jsonl')
+      return json.loads((self.changed / 'changed.json').read_text()), question
+    return None
+
   def test_one_article_states_the_new_answer_twice(self):
     # Algiers is Algeria's largest city, too; Mongolia's neighbours are a list.
     names = 'none', 'country/DZ/capital', 'country/MN/neighbours'
-    self.assertIsNone(texts.change_fact(names))
-    changed = texts.change_fact([*names, 'country/AM/languages'])
-    self.assertEqual(changed.old_answer, 'Armenian')
-    self.assertEqual(changed.question['answers'], ['French'])
+    self.assertIsNone(self._change(*names))
+    changed, question = self._change(*names, 'country/AM/languages')
+    self.assertEqual(changed['old_answer'], 'Armenian')
+    self.assertEqual(question['answers'], ['French'])
     articles = _rows(self.directory / 'articles.jsonl')
-    for old, new in zip(articles, changed.articles, strict=True):
+    found = _rows(self.changed / 'articles.jsonl')
+    for old, new in zip(articles, found, strict=True):
       if new['id'] == 'country/AM':
         self.assertEqual(new['text'].count('French'), 2)
         new['text'] = new['text'].replace('French', 'Armenian')
       self.assertEqual(new, old)
 
   def test_each_answer_has_the_new_value(self):
-    changed = texts.change_fact(['city/2174003/capital_distance'])
-    self.assertEqual(changed.old_answer, '944')
-    self.assertEqual(changed.question['answers'], ['852', '852 km'])
+    changed, question = self._change('city/2174003/capital_distance')
+    self.assertEqual(
+      (changed['old_answer'], changed['new_answer']), ('944', '852')
+    )
+    self.assertEqual(question['answers'], ['852', '852 km'])
 
 
 if __name__ == '__main__':

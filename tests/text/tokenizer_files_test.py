@@ -110,8 +110,8 @@ class TokenizerFilesTest(parameterized.TestCase):
     self.assertLen({uncased, cased, other}, 3)
 
   @parameterized.parameters(
-    ({'model': {'type': 'BPE'}}, "type 'WordPiece'"),
-    ({'model': {'merges': []}}, 'WordPiece'),
+    ({'model': {'type': 'BPE'}}, "'BPE' - at `.*type`"),
+    ({'model': {'merges': []}}, 'model.merges'),
     ({'model': {'continuing_subword_prefix': '@@'}}, '@@'),
     ({'model': {'max_input_chars_per_word': 50}}, '50'),
     ({'model': {'unk_token': '<unk>'}}, '<unk>'),
@@ -123,15 +123,15 @@ class TokenizerFilesTest(parameterized.TestCase):
     ({'model': {'vocab': {}}}, 'nothing'),
     ({'model': {'vocab': {'[PAD]': 0, 'a\n': 1}}}, 'line breaks'),
     ({'normalizer': {'type': 'NFKC'}}, 'NFKC'),
-    ({'normalizer': None}, 'object normalizer'),
+    ({'normalizer': None}, 'object`, .* `.*normalizer'),
     ({'pre_tokenizer': {'type': 'Whitespace'}}, 'Whitespace'),
-    ({'normalizer': {'lowercase': 'no'}}, 'a bool lowercase'),
+    ({'normalizer': {'lowercase': 'no'}}, 'bool .*lowercase'),
     (
       {'added_tokens': [{'id': 9, 'content': 'covid', 'special': True}]},
       'covid',
     ),
     ({'added_tokens': [{'id': 5, 'content': 'The', 'special': False}]}, 'The'),
-    ({'added_tokens': [7]}, '7'),
+    ({'added_tokens': [7]}, r'added_tokens\[0\]'),
     ({'post_processor': {'type': 'RobertaProcessing'}}, 'Roberta'),
   )
   def test_other_tokenizers_are_refused(self, changes, message):
@@ -147,7 +147,7 @@ class TokenizerFilesTest(parameterized.TestCase):
       'BertJapaneseTokenizer',
     ),
     ({'tokenizer_config_json': '{"unk_token": {"content": "<unk>"}}'}, '<unk>'),
-    ({'tokenizer_config_json': '{"do_lower_case": 0}'}, 'a bool'),
+    ({'tokenizer_config_json': '{"do_lower_case": 0}'}, 'bool .*do_lower'),
     (
       {
         'tokenizer_json': _json(

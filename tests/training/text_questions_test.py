@@ -6,7 +6,7 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.corpus import rules_tagger
+from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
 from realm_tf.data import held_out
@@ -145,7 +145,7 @@ class TextQuestionsTest(absltest.TestCase):
 
 def _query(text, block):
   tokens = _TOKENIZER.tokenize(text)
-  (names,) = rules_tagger.RulesTagger().tag([text])
+  (names,) = salient_spans.RulesTagger().tag([text])
   return tiny.query(
     tokens.ids, [tokens.span(*name) for name in names], block, text
   )

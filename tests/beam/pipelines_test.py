@@ -1,23 +1,28 @@
-"""Tests for realm_tf.beam.{corpus,query}_pipeline, on DirectRunner."""
+"""Tests for realm_tf.beam.pipelines, on DirectRunner and Dask."""
 
+import glob
 import json
 import os
+import signal
+import threading
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 
 from realm_tf import errors
-from realm_tf.beam import corpus_pipeline
-from realm_tf.beam import query_pipeline
-from realm_tf.beam import reading as reading_lib
+from realm_tf.beam import pipelines
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
 from realm_tf.data import corpus_files
-from realm_tf.data import query_building
+from realm_tf.data import query_table
+from realm_tf.index import index_builder
+from realm_tf.index import storage
 from realm_tf.training import taggers
 from tests import tiny
+from tests.index import small
 
 _MAX = tiny.MAX_BLOCK_WORDPIECES
 _LETTERS = 'abcdef'
@@ -48,7 +53,7 @@ class _PipelineTest(parameterized.TestCase):
   def _reading(self, options, skip_errors=False):
     work_dir = os.path.join(self.directory, 'work')
     options = ['--runner=DirectRunner', *options]
-    return reading_lib.Reading(
+    return pipelines.Reading(
       [self.inputs], 'auto', True, skip_errors, work_dir, options
     )
 
@@ -58,7 +63,7 @@ class CorpusPipelineTest(_PipelineTest):
     """Cuts with Beam and returns the manifest."""
     counts = counts_lib.Counts(skip_errors)
     reading = self._reading(options, skip_errors)
-    batches = corpus_pipeline.build(reading, (tiny.TOKENIZER, _MAX), counts)
+    batches = pipelines.cut(reading, (tiny.TOKENIZER, _MAX), counts)
     return self._write('beam', batches, counts)
 
   def _cut_here(self):
@@ -118,7 +123,7 @@ class CorpusPipelineTest(_PipelineTest):
     (batch,) = corpus_files.cut(
       sources.read_articles([self.inputs]), tiny.TOKENIZER, _MAX
     )
-    batches = corpus_pipeline.with_different_ids([batch, batch])
+    batches = pipelines.with_different_ids([batch, batch])
     with self.assertRaisesRegex(errors.UserError, "'x' of .*another file"):
       list(batches)
 
@@ -144,14 +149,14 @@ class QueryPipelineTest(_PipelineTest):
 
   def _tag(self, tagger, *options):
     counts = counts_lib.Counts()
-    tagging = query_pipeline.Tagging(self.corpus, tagger)
-    queries = query_pipeline.build(self._reading(options), tagging, counts)
+    tagging = self.corpus, tagger
+    queries = pipelines.tag(self._reading(options), tagging, counts)
     return list(queries), counts
 
   def _tag_here(self, tagger):
     counts = counts_lib.Counts()
     articles = sources.read_articles([self.inputs], 'auto', True, counts)
-    queries = query_building.queries_from_articles(
+    queries = query_table.queries_from_articles(
       articles, tiny.TOKENIZER, tagger, self.table, counts
     )
     return list(queries), counts
@@ -173,12 +178,94 @@ class QueryPipelineTest(_PipelineTest):
       np.testing.assert_array_equal(one.ids, other.ids)
       np.testing.assert_array_equal(one.spans, other.spans)
       self.assertEqual((one.own_block, one.text), (other.own_block, other.text))
-    for name in ('kept', 'left_out', 'spans'):
+    for name in ('kept', 'left_out'):
       self.assertEqual(getattr(found_counts, name), getattr(counts, name))
     self.assertEqual(found_counts.examples.keys(), counts.examples.keys())
     self.assertEqual(counts.left_out['list'], 1)
     # No file of the work is left.
     self.assertCountEqual(os.listdir(self.directory), ['corpus', 'in'])
+
+
+_OVERRIDES = ['index.shard_blocks=2']
+_NUM_SHARDS = 10
+_DASK = '--runner=apache_beam.runners.dask.dask_runner.DaskRunner'
+
+
+class IndexPipelineTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.temp = self.create_tempdir().full_path
+    self.corpus = small.write_corpus(self.temp, range(3, 3 + 2 * _NUM_SHARDS))
+    self.model = small.make_run(self.temp, self.corpus)
+    self.params = small.publish_params(self.model, 1, small.model())
+    self.builder = index_builder.open_builder(
+      self.model, self.corpus, _OVERRIDES
+    )
+    self.root = os.path.join(self.temp, 'beam')
+
+  def _begin(self):
+    version, num_shards = self.builder.begin(self.params, self.root)
+    self.assertEqual(num_shards, _NUM_SHARDS)
+    return version
+
+  def _embed(self, version, options):
+    model = self.model, self.corpus, _OVERRIDES
+    pipelines.embed(model, version, _NUM_SHARDS, options)
+
+  def _done(self, version):
+    return glob.glob(os.path.join(version.path, 'work-*', '*.done'))
+
+  def _check(self, version):
+    """Checks that workers made all shards, equal to shards made here."""
+    self.assertLen(self._done(version), _NUM_SHARDS)
+    self.builder.publish(self.params, self.root)
+    local = self.builder.publish(
+      self.params, os.path.join(self.temp, 'local')
+    ).path
+    fingerprint = self.builder.corpus_fingerprint
+    np.testing.assert_array_equal(
+      storage.load(version.path, fingerprint).embeddings[:],
+      storage.load(local, fingerprint).embeddings[:],
+    )
+    for name in ('corpus_fingerprint', 'params_fingerprint'):
+      self.assertEqual(
+        storage.read_manifest(version.path)[name],
+        storage.read_manifest(local)[name],
+      )
+
+  def test_two_threads_agree_with_one(self):
+    version = self._begin()
+    options = ['--runner=DirectRunner', '--direct_num_workers=2']
+    options.append('--direct_running_mode=multi_threading')
+    self._embed(version, options)
+    self._check(version)
+
+  def test_dask_makes_all_shards_even_if_a_worker_is_killed(self):
+    distributed = pytest.importorskip('distributed')
+    version = self._begin()
+    with distributed.LocalCluster(
+      n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
+      killed, ended = [], threading.Event()
+
+      def kill():
+        while not self._done(version) and not ended.wait(0.02):
+          pass
+        if len(self._done(version)) < _NUM_SHARDS:
+          killed.append(cluster.workers[0].pid)
+          os.kill(killed[0], signal.SIGKILL)
+
+      thread = threading.Thread(target=kill)
+      thread.start()
+      try:
+        address = f'--dask_client_address={cluster.scheduler_address}'
+        options = [_DASK, address, '--dask_partition_size=1']
+        self._embed(version, options)
+      finally:
+        ended.set()
+        thread.join()
+    self.assertLen(killed, 1)
+    self._check(version)
 
 
 if __name__ == '__main__':

@@ -1,8 +1,7 @@
-"""Tests for realm_tf.data.query_building and query_table."""
+"""Tests for realm_tf.data.query_table."""
 
 import random
 import types
-from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
@@ -10,10 +9,9 @@ import numpy as np
 from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.corpus import counts as counts_lib
-from realm_tf.corpus import rules_tagger
+from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
-from realm_tf.data import query_building
 from realm_tf.data import query_table
 from tests import fakes
 from tests import tiny
@@ -50,7 +48,7 @@ class QueryBuildingTest(absltest.TestCase):
 
   def _queries(self, tagger, table=_NO_TEXTS, counts=None):
     return list(
-      query_building.queries_from_articles(
+      query_table.queries_from_articles(
         self.articles, _TOKENIZER, tagger, table, counts or counts_lib.Counts()
       )
     )
@@ -65,7 +63,7 @@ class QueryBuildingTest(absltest.TestCase):
     return block_table.BlockTable.open(directory)
 
   def test_salient_queries_have_spans_in_wordpieces(self):
-    queries = self._queries(rules_tagger.RulesTagger())
+    queries = self._queries(salient_spans.RulesTagger())
     # Dropped: the rain has no span, the heading no full stop, and 'See Paris.'
     # only 3 wordpieces.
     self.assertEqual(
@@ -82,26 +80,19 @@ class QueryBuildingTest(absltest.TestCase):
     np.testing.assert_array_equal(second.spans, [[4, 6]])
     self.assertEqual([query.own_block for query in queries], [-1, -1])
 
-  def test_counts_spans_by_kind_and_shows_some(self):
+  def test_shows_some_spans_and_advises_if_few_sentences_have_one(self):
     counts = counts_lib.Counts()
-    spans = [{(0, 3): 'words'}, {(0, 2): 'words', (12, 17): 'terms'}, {}, {}]
-    tagger = mock.Mock()
-    tagger.tag.side_effect = lambda texts: spans[: len(texts)] + [{}]
-    self._queries(tagger, counts=counts)
-    self.assertEqual(counts.spans, {'words': 2, 'terms': 1})
+    self._queries(salient_spans.RulesTagger(), counts=counts)
     self.assertEqual(
-      query_building.describe_spans(counts),
-      ' Spans: 2 words (The, He); 1 terms (Paris).',
+      query_table.describe_spans(counts), ' Spans: 2, such as Paris, May 1940.'
     )
-
-  def test_advises_if_few_sentences_have_a_span(self):
     counts = counts_lib.Counts()
     counts.keep('sentences', 34)
     counts.drop('sentence without salient span', 34)
-    self.assertEqual(query_building.describe_spans(counts), '')
+    self.assertEqual(query_table.describe_spans(counts), '')
     counts.drop('sentence without salient span', 1395)
     self.assertRegex(
-      query_building.describe_spans(counts),
+      query_table.describe_spans(counts),
       'Only 34 of 1,463 .* --tagger=rules.terms',
     )
 
@@ -126,9 +117,7 @@ class QueryBuildingTest(absltest.TestCase):
       ('b', 'Rain', [0]),
       ('', 'Paris', [-1]),
     ):
-      found = query_building.find_own_blocks(
-        [sentence], article_id, title, table
-      )
+      found = query_table.find_own_blocks([sentence], article_id, title, table)
       self.assertEqual(found, expected)
 
   def test_finds_an_own_block_exactly_if_one_holds_the_sentence(self):
@@ -144,7 +133,7 @@ class QueryBuildingTest(absltest.TestCase):
       rng.shuffle(sentences)
       for sentence, row in zip(
         sentences,
-        query_building.find_own_blocks(sentences, 'a', '', _texts(texts)),
+        query_table.find_own_blocks(sentences, 'a', '', _texts(texts)),
         strict=True,
       ):
         if row >= 0:
@@ -157,7 +146,7 @@ class QueryBuildingTest(absltest.TestCase):
       sources.TaggedSentence('He lives in Paris now.', ((12, 17),)),
       sources.TaggedSentence('He lives in Paris now.', ((13, 17), (0, 8))),
     ]
-    first, second = query_building.queries_from_sentences(
+    first, second = query_table.queries_from_sentences(
       sentences, _TOKENIZER, _NO_TEXTS
     )
     np.testing.assert_array_equal(first.spans, [[3, 4]])
