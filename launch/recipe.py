@@ -10,7 +10,6 @@ import os
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import config as config_lib
-from realm_tf import errors
 from realm_tf import machine
 from realm_tf.config import config_files
 
@@ -95,7 +94,6 @@ class Recipe:
     self.stages: dict[str, Stage] = {}
     self.shows: list[Show] = []
     self._overrides = overrides
-    self._has_config = False
     self._finish = finish
 
   @property
@@ -107,7 +105,6 @@ class Recipe:
     self, config: config_lib.ExperimentConfig
   ) -> config_lib.ExperimentConfig:
     """Returns `config` with --seed and --set."""
-    self._has_config = True
     return config_files.override(config, self._overrides)
 
   def stage(
@@ -165,11 +162,6 @@ class Recipe:
 
   def finish(self) -> None:
     """Runs the stages so far; later ones may depend on their results."""
-    if self._overrides and not self._has_config:
-      raise errors.UserError(
-        '--seed and --set must change a config. Found none in this recipe, '
-        'with these flags. Leave them out.'
-      )
     self._finish(self)
 
 

@@ -41,7 +41,6 @@ _THREADS = (
   'TF_NUM_INTRAOP_THREADS',
 )
 _PATIENCE_SECS = 20.0  # A trainer writes a checkpoint when it is stopped.
-_END_BYTES = 1 << 16  # Of a log.
 _CONTEXT = multiprocessing.get_context('forkserver')
 _STAGE_BYTES = 3e9  # Of all memory, for each stage at the same time.
 _TICK_SECS = 1.0
@@ -71,10 +70,8 @@ class _Worker:
 
   def last_error(self) -> str:
     """Returns the log's ERROR line, or its last line."""
-    with open(self.log, 'rb') as file:
-      file.seek(max(0, os.path.getsize(self.log) - _END_BYTES))
-      end = file.read().decode(errors='replace')
-    lines = [line for line in end.splitlines() if line.strip()]
+    log = pathlib.Path(self.log).read_text(errors='replace')
+    lines = [line for line in log.splitlines() if line.strip()]
     wrong = [line for line in lines if line.startswith('ERROR: ')]
     return (wrong or lines or [''])[-1].removeprefix('ERROR: ').strip()
 

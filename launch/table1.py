@@ -18,7 +18,6 @@ tables and curves.
 import os
 from typing import Any
 
-from . import common
 from . import runner
 
 from realm_tf import config as config_lib
@@ -46,7 +45,7 @@ def _row(row: str) -> tuple[str, str]:
 
 
 def _model(
-  jobs: common.Jobs,
+  jobs: runner.Jobs,
   config: config_lib.ExperimentConfig,
   row: str,
   *,
@@ -108,7 +107,7 @@ def stages(
 ) -> None:
   """Adds the trainings of --rows, a table of each TEST, and a page."""
   config = recipe.config(config_files.load(launch_file))
-  jobs = common.Jobs(
+  jobs = runner.Jobs(
     recipe,
     _finished(recipe, 'corpus'),
     learning={'cost': 500},
@@ -134,7 +133,7 @@ def stages(
     ]
     table = f'{name}_all_{end}.json'
     tables.append(
-      common.results(
+      runner.results(
         recipe, table, evaluations, questions=questions, costs=True
       )
     )
@@ -148,7 +147,7 @@ def stages(
 
 
 def main():
-  runner.main(__doc__, stages, common.printed_tables)
+  runner.main(__doc__, stages, runner.printed_tables)
 
 
 if __name__ == '__main__':

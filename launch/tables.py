@@ -21,7 +21,6 @@ its reader.
 from collections.abc import Sequence
 from typing import Any
 
-from . import common
 from . import runner
 
 from realm_tf import config
@@ -118,7 +117,7 @@ _NEW_HEAD = [
 ]
 
 
-class Tables(common.Jobs):
+class Tables(runner.Jobs):
   """Adds the stages of rows; an equal stage of several rows is one.
 
   Args:
@@ -186,7 +185,7 @@ class Tables(common.Jobs):
     config = config_files.override(self.config, _EMBEDDERS[name])
     if name.startswith('ict'):
       return self.train(name, 'warm_start', config, init_from=start)
-    warm_up = common.reader_warm_up(
+    warm_up = runner.reader_warm_up(
       self.config, learning_rate=1.5e-4, num_steps=700, batch_size=32
     )
     queries = self._queries()
@@ -233,7 +232,7 @@ class Tables(common.Jobs):
     """Adds a training job."""
     # Trained embedders, the encoder's, keep their head.
     head = [] if 'encoder' in name else self._head
-    changes = common.NO_DROPOUT + head
+    changes = runner.NO_DROPOUT + head
     return super().train(name, *arguments, set=changes, **flags)
 
 
@@ -248,7 +247,7 @@ def stages(
 ) -> None:
   """Adds the stages of --rows, and their table."""
   known = [row for row in _ROWS if articles or row != 'realm_other_text']
-  chosen = common.rows(rows, known)
+  chosen = runner.rows(rows, known)
   texts = [
     runner.Input(f'{squad_open}/{part}_corpus.jsonl.gz')
     for part in ('train', 'val')
@@ -266,11 +265,11 @@ def stages(
   for row in chosen:  # First, because they need not wait for ICT's index.
     tables.embedders(_ROWS[row][0])
   evaluations = [tables.evaluate_row(row) for row in chosen]
-  common.results(recipe, 'results.json', evaluations, questions=val_qa)
+  runner.results(recipe, 'results.json', evaluations, questions=val_qa)
 
 
 def main():
-  runner.main(__doc__, stages, common.printed_tables)
+  runner.main(__doc__, stages, runner.printed_tables)
 
 
 if __name__ == '__main__':

@@ -13,7 +13,6 @@ from launch import quickstart
 from launch import reader
 from launch import recipe as recipe_lib
 from launch import runner
-from launch import stage_records
 from launch import table1
 from launch import tables
 from realm_tf import errors
@@ -161,15 +160,6 @@ class RecipesTest(parameterized.TestCase):
     self.assertEqual(longer.optimizer.num_steps, 900)
     self.assertEqual({c.seed for c in configs.values() if c}, {3})
 
-  def test_pretraining_depends_on_how_its_inverse_cloze_changes_sentences(self):
-    made = []
-    for rate in (0.1, 0.2):
-      overrides = [f'inverse_cloze.query_noise_rate={rate}']
-      stage = _tables(rows='realm_best', overrides=overrides)['realm_best']
-      keys = dict.fromkeys(stage.needs, '')
-      made.append(stage_records.made_from(stage, '/run', keys))
-    self.assertNotEqual(*made)
-
   def test_only_embedders_of_trained_retrievers_keep_their_head(self):
     new = 'model.embedder.head=cls'
     rows = 'realm,encoder,realm_of_encoder'
@@ -180,13 +170,6 @@ class RecipesTest(parameterized.TestCase):
       stages = _tables(rows=rows, keep_head=keep_head)
       found = {n for n, s in stages.items() if new in s.flags.get('set', [])}
       self.assertEqual(found, expected)
-
-  def test_the_second_part_of_the_reader_has_another_order(self):
-    listed = self._own_text(surveys.MIDDLE | surveys.QUESTIONS)
-    stages = {stage.name: stage for stage in listed}
-    self.assertEqual(stages['gold'].config.seed, 0)
-    self.assertEqual(stages['qa'].config.seed, 1)
-    self.assertTrue(stages['qa'].config.finetuning.freeze_query_tower)
 
   def test_table1_makes_a_table_of_each_test_and_needs_a_finished_run(self):
     run_dir = self._finished_run()
