@@ -11,7 +11,6 @@ Questions without an answer in the corpus have "is_impossible": true.
 """
 
 import json
-import os
 
 from . import answer_flags
 from . import corpus_flags
@@ -20,11 +19,11 @@ from . import question_flags
 
 from absl import flags
 
-from realm_tf import output_files
 from realm_tf.qa import calibration
 from realm_tf.qa import loading
 from realm_tf.qa import refusing
 from realm_tf.run import outputs
+from realm_tf.run import run_lock
 
 _EXAMPLES = launcher.new_path(
   'examples',
@@ -43,7 +42,7 @@ flags.mark_flag_as_required('questions')
 
 def main(_):
   model_dir = answer_flags.MODEL_DIR.value
-  output_files.check(os.path.join(model_dir, calibration.NAME), is_file=True)
+  run_lock.hold(model_dir, 'job')
   questions = question_flags.read(keep_impossible=True)
   corpus_dir = corpus_flags.CORPUS_DIR.value
   (answerer,) = answer_flags.load(corpus_dir, [flags.FLAGS.sparse_weight])

@@ -206,6 +206,7 @@ def _changes(
     'finetuning': {
       'joint_tokens': block + config.lengths.question_tokens,
       'num_searched': min(config.finetuning.num_searched, few),
+      'num_read': min(config.finetuning.num_read, few),
     },
   }
 

@@ -133,12 +133,17 @@ def _parts(where: str, kind: str, value: Any) -> list[Any]:
 def check_names(
   path: str, columns: Sequence[str], names: Container[str]
 ) -> None:
-  """Raises UserError if two columns have the same of `names`."""
+  """Raises UserError if two columns have the same of `names`, in any case."""
   for name in columns:
-    if columns.count(name) > 1 and (name in names or name.lower() in names):
+    same = [each for each in columns if each.lower() == name.lower()]
+    # A given key that is not in lower case says which is meant.
+    wanted = name.lower() in names or (
+      name in names and columns.count(name) > 1
+    )
+    if len(same) > 1 and wanted:
       raise errors.UserError(
-        f'{path} must have columns of different names. Found {name!r} '
-        f'{columns.count(name)} times. Rename the others.'
+        f'{path} must have columns of different names, in any case. Found '
+        f'{" and ".join(map(repr, same))}. Rename the others.'
       )
 
 

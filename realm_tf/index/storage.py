@@ -33,6 +33,7 @@ from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.run import manifests
+from realm_tf.run import run_lock
 from realm_tf.run import versions
 
 
@@ -113,15 +114,17 @@ def make_plan(
 
 def begin(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
   """Begins the version at `path`, unless it has begun."""
+  plan_file = os.path.join(path, 'plan.json')
   if read_plan(path) == plan:
-    return
+    before = json_text.read(plan_file).get('code', '')
+    return run_lock.tell_of_other_code(path, before)
   tf.io.gfile.makedirs(path)
   # Other processes may begin or read the same version at the same time.
   params_file = layout.params_file(path)
   staging = f'{params_file}.{uuid.uuid4().hex}'
   weights.write(weights.values(embedder_variables(model)), staging)
   tf.io.gfile.rename(staging, params_file, overwrite=True)
-  json_text.write(os.path.join(path, 'plan.json'), plan._asdict())
+  json_text.write(plan_file, {**plan._asdict(), 'code': run_lock.code()})
 
 
 def read_plan(path: str) -> Optional[Plan]:

@@ -70,16 +70,12 @@ def read(path: str) -> list[Row]:
   Raises:
     UserError: There is no file or no row, or a line is damaged.
   """
-  if not tf.io.gfile.exists(path):
-    raise errors.UserError(
-      f'A run directory must hold metrics.jsonl. Found no {path}. Give the '
-      '--run_dir of a training job that has logged.'
-    )
-  rows = _rows(path)
+  rows = _rows(path) if tf.io.gfile.exists(path) else []
   if not rows:
     raise errors.UserError(
-      f'{path} must have at least one row. Found none: training logs the '
-      'first after `log_every_steps` steps. Wait for it.'
+      f'A run directory must hold metrics.jsonl, with a row. Found none in '
+      f'{path}: training logs the first after `log_every_steps` steps. Wait '
+      'for it, or give the --run_dir of a training job.'
     )
   return rows
 

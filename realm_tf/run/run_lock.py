@@ -1,9 +1,12 @@
-"""One job at a time writes a run directory."""
+"""One job at a time writes a run directory; one of other code says so."""
 
 from collections.abc import Iterator
 import contextlib
 import fcntl
+import functools
+import hashlib
 import os
+import pathlib
 from typing import Any
 
 from absl import logging
@@ -26,7 +29,7 @@ def holding(directory: str, job: str) -> Iterator[None]:
   """
   path = os.path.join(directory, NAME)
   output_files.check(path, is_file=True)
-  with open(path, 'w') as file:
+  with open(path, 'a') as file:
     try:
       fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -39,7 +42,29 @@ def holding(directory: str, job: str) -> Iterator[None]:
         '%s cannot be locked (%s): start no second %s in it.',
         *(directory, error.strerror, job),
       )
+    with contextlib.suppress(OSError):  # A full disk.
+      before = pathlib.Path(path).read_text(errors='replace')
+      tell_of_other_code(directory, before)
+      pathlib.Path(path).write_text(code())
     yield
+
+
+@functools.cache
+def code() -> str:
+  """Returns a hash of the package's modules, the release among them."""
+  modules = sorted(pathlib.Path(__file__).parents[1].rglob('*.py'))
+  text = b''.join(path.read_bytes() for path in modules)
+  return hashlib.sha256(text).hexdigest()[:16]
+
+
+def tell_of_other_code(directory: str, before: str) -> None:
+  """Warns of a directory that goes on; `before` is `code` of its last job."""
+  if before not in ('', code()):
+    logging.warning(
+      '%s was last written by other code: another release, or changed modules. '
+      'It may have parts of both; begin in another directory for one.',
+      directory,
+    )
 
 
 def hold(directory: str, job: str = 'training') -> None:

@@ -6,6 +6,7 @@ from realm_tf.corpus import sources
 from realm_tf.data import block_table
 from realm_tf.model import realm_model
 from realm_tf.run import layout
+from realm_tf.run import run_lock
 from realm_tf.training import job as job_lib
 from tests import model_dirs
 from tests import tiny
@@ -42,6 +43,8 @@ class Files:
     os.mkdir(self.log)
     with open(layout.metrics_file(self.log), 'w') as file:
       file.write('{"step": 1, "loss": 2}\n')
+    self.held = self._path('held')  # Another job writes it.
+    run_lock.hold(self.held)
     self.model = self._path('model')
     self.other_index = self._path('other_index')
     self.retriever_only = self._path('retriever_only')

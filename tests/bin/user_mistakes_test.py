@@ -84,6 +84,7 @@ def _cases(files):
   yield 'export', {'format': 'saved_model'}, '--corpus_dir'
   for name in ('finetune', 'evaluate', 'warm_start', 'train_path'):
     yield name, {'questions': broken}, f'{broken}:2'
+  yield 'calibrate', {'model_dir': files.held}, 'Only one job may write'
   yield 'evaluate', {'recall_at': '0'}, 'recall_at'
   yield 'evaluate', {'model_dir': ''}, 'model_dir'
   yield 'evaluate', {'answer_by': 'token'}, 'answer_by'

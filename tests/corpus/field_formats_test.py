@@ -83,7 +83,8 @@ class ArticlesTest(input_case.InputCase):
     self.assertEqual(self.articles(self.file(content)), expected)
 
   @parameterized.named_parameters(
-    ('two_columns', 'id,text,text\n1,a,b\n', "Found 'text' 2 times"),
+    ('two_columns', 'id,text,text\n1,a,b\n', "Found 'text' and 'text'"),
+    ('two_cases', 'id,Title,title,text\n1,A,,b\n', "Found 'Title' and 'title'"),
     ('values', '[["A", "One."]]', 'a JSON object. Found list'),
     ('no_list', '{"data": {"a": 1}}', "'data', a list of objects"),
     ('numbers', '{"data": [1]}', 'data 1 must be a JSON object'),

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -14,6 +15,7 @@ from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.run import manifests
+from realm_tf.run import run_lock
 from realm_tf.run import versions
 from tests.index import small
 
@@ -118,6 +120,12 @@ class PlanTest(parameterized.TestCase):
     params = pathlib.Path(layout.params_file(self.path))
     params.write_bytes(b'old')
     storage.begin(self.path, plan, self.model)
+    with (
+      mock.patch.object(run_lock, 'code', lambda: 'other'),
+      self.assertLogs(level='WARNING') as logs,
+    ):
+      storage.begin(self.path, plan, self.model)
+    self.assertIn(f'{self.path} was last written by', logs.output[0])
     self.assertEqual(params.read_bytes(), b'old')  # It has begun already.
     self.assertFalse(versions.is_complete(self.path))
 

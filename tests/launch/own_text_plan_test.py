@@ -39,6 +39,11 @@ class OwnTextPlanTest(parameterized.TestCase):
     self.assertEqual(plan.num_blocks, number)
     self.assertEqual(plan.config.pretraining.refresh_every_steps, refresh)
 
+  def test_three_short_articles_have_a_plan(self):
+    text = _SMALL | {'num_articles': 3, 'num_words': 60}
+    finetuning = _plan(text, is_imported=False).config.finetuning
+    self.assertEqual((finetuning.num_searched, finetuning.num_read), (1, 1))
+
   def test_steps_follow_from_the_text_and_the_questions(self):
     # 2 * 9000 / 8; 3 * 3200 / 32, 3 * 3200 / 8 and 3200 / 16.
     of_text = {'span_reader': 2250}

@@ -48,6 +48,22 @@ class RunLockTest(absltest.TestCase):
       run_lock.hold(directory)
     self.assertIn('No locks available', logs.output[0])
 
+  def test_a_directory_of_other_code_is_told(self):
+    directory = self.create_tempdir()
+    with self.assertNoLogs(level='WARNING'):
+      for _ in range(2):
+        with run_lock.holding(directory.full_path, 'job'):
+          pass
+    directory.create_file('.lock', '0123456789abcdef ')
+    with (
+      self.assertLogs(level='WARNING') as logs,
+      run_lock.holding(directory.full_path, 'job'),
+    ):
+      pass
+    self.assertIn('last written by other code', logs.output[0])
+    with open(f'{directory.full_path}/.lock') as file:
+      self.assertEqual(file.read(), run_lock.code())
+
 
 if __name__ == '__main__':
   absltest.main()
