@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks import printing
 from realm_tf.data import block_table
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
+from realm_tf.retrieval import word_search
 
 _CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Corpus.', required=True)
 _QUESTIONS = flags.DEFINE_string('questions', None, 'JSONL.', required=True)
@@ -46,13 +46,13 @@ def _rows() -> Iterator[dict[str, Any]]:
   queries = retriever.of_texts(texts)
   of = lambda ids: (table.titles(ids.tolist()), table.texts(ids.tolist()))
   order = np.random.default_rng(0).permutation(table.num_blocks)
-  again = bm25.over_table(table)
+  again = word_search.over_table(table)
   expected = again.retrieve(queries, _K).block_ids
   peer = _best_ms(lambda: again.retrieve(queries, _K)) / len(texts)
   for number in _CHANGED.value:
     new, kept = np.sort(order[:number]), np.sort(order[number:])
-    old = bm25.Bm25Retriever(*of(kept))
-    live = bm25.LiveBm25(lambda old=old: old, len(kept))
+    old = word_search.Bm25Retriever(*of(kept))
+    live = word_search.LiveBm25(lambda old=old: old, len(kept))
     ids = np.arange(len(kept), len(order))
     live.put(ids, live.words(ids, *of(new)))
     found = live.retrieve(queries, _K).block_ids

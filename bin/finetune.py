@@ -25,8 +25,8 @@ from realm_tf.config import names
 from realm_tf.data import query_table
 from realm_tf.exchange import import_cache
 from realm_tf.qa import loading
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retrievers
+from realm_tf.retrieval import word_search
 from realm_tf.training import finetuning_run
 from realm_tf.training import sentence_questions
 
@@ -66,7 +66,7 @@ def _questions(inputs, retriever):
   search = None  # By templates with per_block: a sentence must be in a block.
   if config.objective != 'per_block':
     is_bm25 = _RETRIEVER.value == names.BM25
-    search = retriever if is_bm25 else bm25.over_table(inputs.table)
+    search = retriever if is_bm25 else word_search.over_table(inputs.table)
   return asked + sentence_questions.from_sentences(
     queries, inputs, search, len(asked)
   )

@@ -11,8 +11,8 @@ from . import model_flags
 from absl import flags
 
 from realm_tf.config import names
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
+from realm_tf.retrieval import word_search
 from realm_tf.training import pretraining_run
 
 _QUERIES_DIR = launcher.existing_path(
@@ -31,7 +31,7 @@ def _retrievers(inputs):
     return retriever.Nothing(), None
   if config.candidates == 'retrieved':
     return None, None
-  words = retriever.Kept(bm25.over_table(inputs.table))
+  words = retriever.Kept(word_search.over_table(inputs.table))
   return (None, words) if config.candidates == 'hybrid' else (words, None)
 
 

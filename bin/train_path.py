@@ -17,8 +17,8 @@ from . import question_flags
 
 from absl import flags
 
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
+from realm_tf.retrieval import word_search
 from realm_tf.training import path_trainer
 
 flags.mark_flags_as_required(['questions', 'init_from'])
@@ -28,7 +28,7 @@ def main(_):
   job, inputs = model_flags.begin()
   questions = question_flags.read()
   linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
-  words = bm25.over_table(inputs.table)
+  words = word_search.over_table(inputs.table)
   path_trainer.run(inputs, questions, job, linked=linked, words=words)
 
 

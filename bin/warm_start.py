@@ -11,7 +11,7 @@ from . import launcher
 from . import model_flags
 from . import question_flags
 
-from realm_tf.retrieval import bm25
+from realm_tf.retrieval import word_search
 from realm_tf.training import inverse_cloze_run
 
 
@@ -21,7 +21,7 @@ def main(_):
   # BM25 finds blocks for questions that name no article.
   words = None
   if not all(question.gold_id for question in questions):
-    words = bm25.over_table(inputs.table)
+    words = word_search.over_table(inputs.table)
   inverse_cloze_run.run(inputs, questions, job, words=words)
 
 

@@ -17,9 +17,9 @@ from tests import source_tree
 # Heavy package -> the beginnings of paths that may import it. All other
 # files can be read and tested without the package.
 _ADAPTERS = {
-  'Stemmer': ['realm_tf/retrieval/bm25.py'],
+  'Stemmer': ['realm_tf/retrieval/word_search.py'],
   'apache_beam': ['realm_tf/beam/'],
-  'bm25s': ['realm_tf/retrieval/bm25.py'],
+  'bm25s': ['realm_tf/retrieval/word_search.py'],
   'docx': ['realm_tf/corpus/docx_file.py'],
   'granian': ['realm_tf/serving/http_server.py'],
   'huggingface_hub': ['realm_tf/exchange/hugging_face_hub.py'],

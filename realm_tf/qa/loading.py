@@ -23,9 +23,9 @@ from realm_tf.qa import answerer as answerer_lib
 from realm_tf.qa import calibration
 from realm_tf.qa import outcome as outcome_lib
 from realm_tf.qa import reading
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
+from realm_tf.retrieval import word_search
 from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.text import wordpiece
@@ -116,7 +116,7 @@ def load_answerer(
 def answerer_of(
   loaded: model_files.OpenModel,
   choices: Choices = DEFAULT_CHOICES,
-  build_sparse: SparseBuilder = bm25.over_table,
+  build_sparse: SparseBuilder = word_search.over_table,
 ) -> answerer_lib.Answerer:
   """Returns an answerer; calls `build_sparse` if `choices` need BM25."""
   weights = [choices.sparse_weight]
@@ -127,7 +127,7 @@ def answerers_of(
   loaded: model_files.OpenModel,
   choices: Choices,
   sparse_weights: Sequence[float],
-  build_sparse: SparseBuilder = bm25.over_table,
+  build_sparse: SparseBuilder = word_search.over_table,
 ) -> list[answerer_lib.Answerer]:
   """Returns an answerer for each weight of BM25; they share all but it."""
   shares = len(sparse_weights) > 1

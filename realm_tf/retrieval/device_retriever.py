@@ -58,7 +58,7 @@ class DeviceRetriever:
 
   Args:
     strategy: Its replicas embed and search.
-    num_blocks: Number of blocks of the index.
+    num_blocks: Number of blocks of the index; 0 leaves the search to the host.
     model: Model in training, made in the strategy's scope; by default one of
       its own, that gets the parameters of the loaded version.
   """
@@ -74,20 +74,19 @@ class DeviceRetriever:
     self._strategy, self._number = strategy, num_parts(strategy)
     self._special_ids, self._searcher = special_ids, None
     # Without blocks, the devices only embed, and a searcher of the host finds.
-    self.holds_blocks = holds_blocks(strategy, config, num_blocks)
+    self.holds_blocks = num_blocks > 0 and holds_blocks(
+      strategy, config, num_blocks
+    )
     self._num_blocks = num_blocks if self.holds_blocks else 0
     self._query_tokens = config.lengths.query_tokens
     self._top = exact_search.approximate_top if precision.has_tpu() else None
-    size, dtype = (
-      part_size(self._num_blocks, self._number),
-      _dtype(config.index),
-    )
+    size = part_size(self._num_blocks, self._number)
     with strategy.scope():
       self._model = model or realm_model.RealmModel(
         config.model, [realm_model.QUERY_EMBEDDER]
       )
       self._rows = tf.Variable(
-        tf.zeros([size, config.model.embedding_width], dtype),
+        tf.zeros([size, config.model.embedding_width], _dtype(config.index)),
         trainable=False,
         name='block_embeddings',
         synchronization=tf.VariableSynchronization.ON_READ,

@@ -26,7 +26,7 @@ from realm_tf.data import link_graph
 from realm_tf.index import embedding_shards
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.model import path_scorer
-from realm_tf.retrieval import bm25
+from realm_tf.retrieval import word_search
 
 NUM_SEEDS = 10  # Best blocks; the links of their articles are followed.
 # Links followed per article and direction: thousands link to a country.
@@ -143,13 +143,13 @@ class LinkedSearcher:
 class LinkedBm25:
   """BM25 that also follows links."""
 
-  def __init__(self, linked: LinkedBlocks, sparse: bm25.Bm25Retriever):
+  def __init__(self, linked: LinkedBlocks, sparse: word_search.Bm25Retriever):
     self._linked, self._sparse = linked, sparse
 
   @classmethod
   def over_table(cls, table: block_table.BlockTable) -> 'LinkedBm25':
     """Opens a corpus; UserError if it has no links."""
-    return cls(LinkedBlocks.over_table(table), bm25.over_table(table))
+    return cls(LinkedBlocks.over_table(table), word_search.over_table(table))
 
   def retrieve(
     self, queries: interfaces.Queries, k: int

@@ -15,15 +15,14 @@ from realm_tf.index import embedding
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.model import realm_model
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever
-from realm_tf.retrieval import tfidf
+from realm_tf.retrieval import word_search
 
 _Open = Callable[[block_table.BlockTable], interfaces.Retriever]
 _BY_WORDS: dict[str, _Open] = {
-  'bm25': bm25.over_table,
-  'tfidf': tfidf.over_table,
+  'bm25': word_search.over_table,
+  'tfidf': word_search.tfidf_over_table,
   'bm25_graph': linked_blocks.LinkedBm25.over_table,
 }
 

@@ -19,7 +19,7 @@ from realm_tf.index import embedding
 from realm_tf.index import exact_search
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.retrieval import bm25
+from realm_tf.retrieval import word_search
 from realm_tf.serving import changes as changes_lib
 from realm_tf.text import wordpiece
 
@@ -60,11 +60,11 @@ class EditedCorpus:
   def __init__(
     self,
     loaded: model_files.OpenModel,
-    build_words: Callable[[], bm25.Bm25Retriever],
+    build_words: Callable[[], word_search.Bm25Retriever],
   ):
     self._base, self._loaded = loaded.table, loaded
     number = loaded.table.num_blocks
-    self.words = bm25.LiveBm25(build_words, number)
+    self.words = word_search.LiveBm25(build_words, number)
     self._embed_blocks = embedding.opener(
       loaded.model, loaded.tokenizer.special_ids, loaded.config.index
     )()

@@ -12,16 +12,16 @@ from realm_tf.data import block_table
 from realm_tf.index import model_files
 from realm_tf.qa import answerer as answerer_lib
 from realm_tf.qa import loading
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hot_swap
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
+from realm_tf.retrieval import word_search
 from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.serving import edited_corpus
 from realm_tf.serving import explorer as explorer_lib
 
-BuildBm25 = Callable[[block_table.BlockTable], bm25.Bm25Retriever]
+BuildBm25 = Callable[[block_table.BlockTable], word_search.Bm25Retriever]
 
 
 class Versions(NamedTuple):
@@ -49,13 +49,16 @@ class KeptBm25:
   def __init__(self) -> None:
     self._lock = threading.Lock()
     self._fingerprint: Optional[str] = None
-    self._built: Optional[bm25.Bm25Retriever] = None
+    self._built: Optional[word_search.Bm25Retriever] = None
 
-  def __call__(self, table: block_table.BlockTable) -> bm25.Bm25Retriever:
+  def __call__(
+    self, table: block_table.BlockTable
+  ) -> word_search.Bm25Retriever:
     fingerprint = table.manifest['corpus_fingerprint']
     with self._lock:
       if self._built is None or fingerprint != self._fingerprint:
-        self._built, self._fingerprint = bm25.over_table(table), fingerprint
+        self._built = word_search.over_table(table)
+        self._fingerprint = fingerprint
       return self._built
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 import concurrent.futures
 import time
-from typing import Any, Optional
+from typing import Optional
 
 import numpy as np
 import tensorflow as tf
@@ -11,63 +11,12 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.data import sampling
-from realm_tf.index import embedding
-from realm_tf.index import model_files
-from realm_tf.index import storage
-from realm_tf.model import realm_model
 from realm_tf.retrieval import device_retriever
 from realm_tf.retrieval import hot_swap
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.retrieval import retrievers
 from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.training import job
-
-
-class _HostSlot:
-  """Embeds and searches on the CPU, in the thread that waits for the hits."""
-
-  def __init__(self, inputs: job.Inputs):
-    self._model = realm_model.RealmModel(
-      inputs.config.model, [realm_model.QUERY_EMBEDDER]
-    )
-    self._embed = embedding.compile_queries(
-      self._model, inputs.config.lengths.query_tokens, inputs.special_ids
-    )
-
-  def load(self, path: str, fingerprint: str) -> retriever_lib.Begin:
-    """Loads a version; returns its search."""
-    index = storage.load(path, fingerprint, own_process=True)
-    model_files.load_version(self._model, path)
-    layer = retrievers.RetrievalLayer(self._embed, index.searcher)
-    return lambda queries, k: lambda: layer.retrieve(queries, k)
-
-  def trace(self, shape: tuple[int, ...], k: int) -> None:
-    del k
-    self._embed(np.zeros(shape, np.int32))
-
-
-class _DeviceSlot:
-  """Embeds, and searches if there is room, on the devices that train."""
-
-  def __init__(self, inputs: job.Inputs, strategy: tf.distribute.Strategy):
-    self._retriever = device_retriever.DeviceRetriever(
-      strategy, inputs.config, inputs.special_ids, inputs.table.num_blocks
-    )
-
-  def load(self, path: str, fingerprint: str) -> retriever_lib.Begin:
-    self._retriever.load(path, fingerprint)
-    return self._retriever.begin
-
-  def trace(self, shape: tuple[int, ...], k: int) -> None:
-    self._retriever.begin(_no_words(shape), k)
-
-
-def _no_words(shape: tuple[int, ...]) -> interfaces.Queries:
-  return interfaces.Queries(np.zeros(shape, np.int32), list)
-
-
-_Loaded = tuple[Any, retriever_lib.Begin]  # A slot, and its search.
 
 
 class IndexSearch:
@@ -75,13 +24,15 @@ class IndexSearch:
 
   So query and block embeddings fit each other.
 
-  One of two slots is in use while the next version's parameters load into the
-  other. Slot and searcher are swapped together between two batches, at no cost.
+  One of two slots is in use while the next version loads into the other. They
+  are swapped between two batches, at no cost.
 
   Where a strategy has devices, they embed the queries, and search if the index
-  fits: `begin` must then be called between two steps, in their thread.
+  fits: `begin` must then be called between two steps, in their thread. A CPU
+  alone embeds and searches in the thread that waits for the hits.
 
   Args:
+    strategy: Strategy of the step.
     submit: Runs a load in the background; by default in a thread.
     wait: Called again and again until the needed index is complete.
     share: Number of this process, and the first step; a step searches once.
@@ -92,31 +43,37 @@ class IndexSearch:
     inputs: job.Inputs,
     run_dir: str,
     *,
-    strategy: Optional[tf.distribute.Strategy] = None,
+    strategy: tf.distribute.Strategy,
     submit: Optional[hot_swap.Submit] = None,
     wait: Callable[[], None] = lambda: time.sleep(0.2),
-    share: sampling.Share = sampling.WHOLE,
+    share: sampling.Share,
   ):
     config = inputs.config.pretraining
     self._fingerprint = inputs.table.manifest['corpus_fingerprint']
     submit = submit or concurrent.futures.ThreadPoolExecutor(1, 'index').submit
     self._wait = wait
-    self.uses_devices = strategy is not None and device_retriever.is_used(
-      strategy
+    self.uses_devices = device_retriever.is_used(strategy)
+    make = lambda: device_retriever.DeviceRetriever(
+      strategy if self.uses_devices else tf.distribute.get_strategy(),
+      inputs.config,
+      inputs.special_ids,
+      inputs.table.num_blocks if self.uses_devices else 0,
     )
+    self._slots = [make()]
     if self.uses_devices:
-      self._slots: list[Any] = [_DeviceSlot(inputs, strategy) for _ in range(2)]
+      self._slots.append(make())
     else:
-      self._slots = [_HostSlot(inputs)]
       # Must precede any load. Built in its own thread, this model draws no
       # seeds from the main thread's generator.
-      submit(lambda: self._slots.append(_HostSlot(inputs)))
+      submit(lambda: self._slots.append(make()))
     self._shapes: dict[tuple[int, ...], int] = {}  # Of queries -> k.
     self._pinned = config.pin_index
     self._every = config.refresh_every_steps
     self._wanted, self._next_step = 0, share.first_step
     self._root = layout.index_root(run_dir)
-    self._swap: hot_swap.HotSwap[versions.Version, _Loaded] = hot_swap.HotSwap(
+    self._swap: hot_swap.HotSwap[
+      versions.Version, device_retriever.DeviceRetriever
+    ] = hot_swap.HotSwap(
       self._find_wanted
       if self._pinned
       else lambda: versions.newest(self._root, self.step),
@@ -158,7 +115,7 @@ class IndexSearch:
     shape = queries.ids.shape
     if self.uses_devices and shape not in self._shapes:
       for slot in self._slots:  # Compiled before the first step of the shape.
-        slot.trace(shape, k)
+        slot.begin(_no_words(shape), k)
     self._shapes[shape] = k
     if self._pinned:
       self._seek(self._next_step)
@@ -167,8 +124,10 @@ class IndexSearch:
       self._swap.wait_for(lambda: self.step >= 0, self._wait)
     else:
       self._swap.poll()
-    _, begin = self._swap.current
-    return begin(queries, k)
+    slot = self._swap.current
+    if self.uses_devices:
+      return slot.begin(queries, k)
+    return lambda: slot.retrieve(queries, k)
 
   def retrieve(
     self, queries: interfaces.Queries, k: int
@@ -182,23 +141,27 @@ class IndexSearch:
       return None
     return versions.Version(self._wanted, path)
 
-  def _load(self, version: versions.Version) -> _Loaded:
+  def _load(
+    self, version: versions.Version
+  ) -> device_retriever.DeviceRetriever:
     """Runs in the background."""
-    slot = self._slots[0]
-    if self._swap.version is not None:  # The idle one.
-      slot = self._slots[self._swap.current[0] is slot]
+    is_first = self._swap.version is None
+    slot = self._slots[0 if is_first else self._swap.current is self._slots[0]]
     try:
-      begin = slot.load(version.path, self._fingerprint)
+      slot.load(version.path, self._fingerprint)
       if not self.uses_devices:
         # Tracing holds Python's lock, so both trace before the first step.
-        first = self._swap.version is None
         for shape, k in dict(self._shapes).items():
-          for each in self._slots if first else ():
-            each.trace(shape, k)
-          begin(_no_words(shape), k)()
+          if is_first:
+            self._slots[1].begin(_no_words(shape), k)
+          slot.retrieve(_no_words(shape), k)
     except Exception:
       # A version that is removed while it loads causes many kinds of errors;
       # for all of them, `verify` raises the error that `HotSwap` expects.
       versions.verify(version.path)
       raise
-    return slot, begin
+    return slot
+
+
+def _no_words(shape: tuple[int, ...]) -> interfaces.Queries:
+  return interfaces.Queries(np.zeros(shape, np.int32), list)

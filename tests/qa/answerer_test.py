@@ -11,8 +11,8 @@ from realm_tf import config as config_lib
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answerer as answerer_lib
 from realm_tf.qa import calibration
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import word_search
 from realm_tf.text import answers
 from tests import fakes
 
@@ -65,7 +65,7 @@ class AnswererTest(absltest.TestCase):
     # By embeddings alone, block 0 is the best and block 1 the last.
     retriever = fakes.FakeRetriever([0, 2, 1], [2.0, 1.5, 1.0])
     plain = self._answerer(retriever)
-    sparse = bm25.Bm25Retriever(_TITLES, _TEXTS)
+    sparse = word_search.Bm25Retriever(_TITLES, _TEXTS)
     both = dataclasses.replace(
       plain,
       retriever=retriever_lib.Hybrid(retriever, sparse, weight=5.0, depth=3),

@@ -11,9 +11,9 @@ from realm_tf import interfaces
 from realm_tf.data import link_graph
 from realm_tf.index import exact_search
 from realm_tf.model import path_scorer
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import word_search
 
 # Blocks of five articles: 0, 1 | 2 | 3, 4 | 5 | 6.
 # 0 links to 1, 2; 3 to 0; 4 to 2.
@@ -111,7 +111,7 @@ class AdaptersTest(absltest.TestCase):
     titles = ['Fuzhou'] * 2 + ['Peru'] + ['China'] * 2 + ['Lima', 'Oslo']
     texts = ['a city', 'near the sea', 'money: sol', 'money: yuan', 'big']
     texts += ['a city', 'money']
-    sparse = bm25.Bm25Retriever(titles, texts)
+    sparse = word_search.Bm25Retriever(titles, texts)
     graph = link_graph.graph_of(np.array([0, 3]), np.array([2, 1]), 5)
     linked = linked_blocks.LinkedBm25(
       linked_blocks.LinkedBlocks(graph, _ARTICLE_ROWS), sparse
@@ -126,7 +126,9 @@ class AdaptersTest(absltest.TestCase):
     self.assertNotIn(3, found.block_ids[2].tolist())
 
   def test_bm25_scores_of_pairs_equal_the_ranking(self):
-    sparse = bm25.Bm25Retriever(['red', 'blue', 'green'], ['a', 'red', 'red x'])
+    sparse = word_search.Bm25Retriever(
+      ['red', 'blue', 'green'], ['a', 'red', 'red x']
+    )
     questions = ['what red?', 'the', 'blue red']
     found = sparse.retrieve(retriever_lib.of_texts(questions), 3)
     rows, columns = np.nonzero(found.block_ids >= 0)

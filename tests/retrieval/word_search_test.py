@@ -1,4 +1,4 @@
-"""Tests for realm_tf.retrieval.bm25 and tfidf."""
+"""Tests for realm_tf.retrieval.word_search."""
 
 import math
 
@@ -7,9 +7,8 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.retrieval import tfidf
+from realm_tf.retrieval import word_search
 
 
 def _find(retriever, questions, k):
@@ -22,7 +21,7 @@ class Bm25RetrieverTest(absltest.TestCase):
     # "river" is in 1 of 3 blocks: idf = ln(1 + (3 - 1 + .5) / (1 + .5)).
     # Block 2 has it twice in 5 words:
     #   tf = 2 / (2 + 0.9 * (0.6 + 0.4 * 5 / 3)) = 2 / 3.14.
-    retriever = bm25.Bm25Retriever(
+    retriever = word_search.Bm25Retriever(
       ['Paris', 'Rome', 'Lyon'], ['city', 'city', 'river city river town']
     )
     found = _find(retriever, ['river'], 1)
@@ -31,7 +30,7 @@ class Bm25RetrieverTest(absltest.TestCase):
     np.testing.assert_allclose(found.scores, [[expected]], rtol=1e-5)
 
   def test_titles_and_inflected_words_are_found(self):
-    retriever = bm25.Bm25Retriever(
+    retriever = word_search.Bm25Retriever(
       ['Danube', 'Rhine', 'Elbe'], ['a river', 'it floods', 'a stream']
     )
     found = _find(retriever, ['Which one was flooding?', 'danube'], 1)
@@ -39,7 +38,7 @@ class Bm25RetrieverTest(absltest.TestCase):
 
   def test_the_batch_does_not_change_the_order(self):
     texts = ['red', 'red green', 'red green blue']
-    retriever = bm25.Bm25Retriever([''] * 3, texts)
+    retriever = word_search.Bm25Retriever([''] * 3, texts)
     questions = ['green blue', 'red']
     together = _find(retriever, questions, 2)
     np.testing.assert_array_equal(together.block_ids[0], [2, 1])
@@ -48,13 +47,13 @@ class Bm25RetrieverTest(absltest.TestCase):
       np.testing.assert_array_equal(alone.block_ids[0], together.block_ids[row])
 
   def test_equal_scores_are_in_the_order_of_blocks(self):
-    retriever = bm25.Bm25Retriever([''] * 200, ['red', 'green'] * 100)
+    retriever = word_search.Bm25Retriever([''] * 200, ['red', 'green'] * 100)
     found = _find(retriever, ['green', 'x'], 3)
     np.testing.assert_array_equal(found.block_ids, [[1, 3, 5], [0, 1, 2]])
 
   def test_a_corpus_without_words_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'none in 2 blocks'):
-      bm25.Bm25Retriever(['a', ''], ['the b', '.'])
+      word_search.Bm25Retriever(['a', ''], ['the b', '.'])
 
 
 class LiveBm25Test(parameterized.TestCase):
@@ -67,8 +66,8 @@ class LiveBm25Test(parameterized.TestCase):
       [*first, *rng.choice(known, rng.choice(lengths) - 1)]
     )
     texts = [write('old') for _ in range(60)]
-    old = bm25.Bm25Retriever([''] * 60, texts)
-    live, now = bm25.LiveBm25(lambda: old, 60), dict(enumerate(texts))
+    old = word_search.Bm25Retriever([''] * 60, texts)
+    live, now = word_search.LiveBm25(lambda: old, 60), dict(enumerate(texts))
     for _ in range(80):
       ids = rng.choice(90, 3, replace=False)
       live.remove(ids)
@@ -80,7 +79,7 @@ class LiveBm25Test(parameterized.TestCase):
     live.remove(np.array([5]), is_hidden=False)
     now[5] = texts[5]
     ids = np.array(sorted(now))
-    again = bm25.Bm25Retriever([''] * len(ids), [now[i] for i in ids])
+    again = word_search.Bm25Retriever([''] * len(ids), [now[i] for i in ids])
     change = old.mean_length / again.mean_length
     tolerance = max(change, 1 / change) - 1 + 1e-5
     for question in ('old', 'new aword', 'bword cword bword', 'unknown'):
@@ -94,7 +93,7 @@ class LiveBm25Test(parameterized.TestCase):
         self.assertTrue((np.diff(ours) < 1e-4).all())  # In the same order.
 
 
-_FOUR = tfidf.TfidfRetriever(
+_FOUR = word_search.TfidfRetriever(
   ['Paris', 'Rome', 'Lyon', 'Oslo'],
   ['city', 'city', 'river town river', 'town river'],
 )
@@ -120,7 +119,7 @@ class TfidfRetrieverTest(absltest.TestCase):
 
   def test_a_batch_gives_the_scores_of_single_questions(self):
     texts = [f'word{i} word{i % 7} word{i % 5}' for i in range(40)]
-    retriever = tfidf.TfidfRetriever([''] * 40, texts)
+    retriever = word_search.TfidfRetriever([''] * 40, texts)
     together = _find(retriever, texts * 2, 3)
     for row, text in enumerate(texts):
       alone = _find(retriever, [text], 3)

@@ -12,8 +12,8 @@ from realm_tf import errors
 from realm_tf.corpus import sources
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import loading
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import word_search
 from realm_tf.serving import changes
 from realm_tf.serving import explorer as explorer_lib
 from realm_tf.serving import served_model
@@ -161,7 +161,8 @@ class ExplorerTest(parameterized.TestCase):
   def test_a_corpus_without_words_says_so(self):
     table = tiny.open_corpus(self.create_tempdir().full_path)
     explorer = dataclasses.replace(
-      self.explorer, build_words=functools.partial(bm25.over_table, table)
+      self.explorer,
+      build_words=functools.partial(word_search.over_table, table),
     )
     with self.assertRaisesRegex(errors.RequestError, 'words of two letters'):
       explorer.find('oran')

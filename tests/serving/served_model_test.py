@@ -10,8 +10,8 @@ from absl.testing import absltest
 
 from realm_tf.index import model_files
 from realm_tf.qa import loading
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
+from realm_tf.retrieval import word_search
 from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.serving import served_model
@@ -59,10 +59,10 @@ class ServedModelTest(absltest.TestCase):
 
   def test_no_request_fails_while_a_newer_version_is_loaded(self):
     # BM25 needs words of two letters, which the tiny corpus does not have.
-    build = lambda table: bm25.Bm25Retriever(
+    build = lambda table: word_search.Bm25Retriever(
       *(['red'] * table.num_blocks, ['blue'] * table.num_blocks)
     )
-    over_table = mock.patch.object(bm25, 'over_table', side_effect=build)
+    over_table = mock.patch.object(word_search, 'over_table', side_effect=build)
     over = self.enter_context(over_table)
     client = self._serve(choices=loading.Choices(sparse_weight=0.5))
     old = weakref.ref(self.live.current.answerer.reader)

@@ -3,8 +3,8 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
+from realm_tf.retrieval import word_search
 from realm_tf.text import words
 
 
@@ -40,7 +40,7 @@ class WordsTest(parameterized.TestCase):
     ('สยามอยู่ที่ไหน', ['ลาวอยู่ในเอเชีย', 'ประเทศสยามคือไทย']),
   )
   def test_bm25_finds_texts_of_scripts_without_spaces(self, question, texts):
-    found = bm25.Bm25Retriever(['', ''], texts).retrieve(
+    found = word_search.Bm25Retriever(['', ''], texts).retrieve(
       retriever.of_texts([question]), 1
     )
     self.assertEqual(found.block_ids.tolist(), [[1]])

@@ -1,20 +1,27 @@
-"""BM25, the baseline of learned retrievers: a search by words.
+"""Searches by words, the rivals of learned retrievers: BM25 and TF-IDF.
 
-Lucene's, for a query x and a block z of |z| words that has the word t tf times;
-n of all N blocks have it:
+A block z of |z| words has the word t tf times; n of all N blocks have it.
+Lucene's BM25 of a query x:
 
   score(x,z) = sum_{t in x} idf(t) tf / (tf + k1 (1 - b + b |z| / mean))
   idf(t) = ln(1 + (N - n + 1/2) / (n + 1/2))
+
+DrQA's TF-IDF (Chen et al. 2017, https://arxiv.org/abs/1704.00051, Section 3.1)
+hashes words and pairs of words to 2^24 columns. A score is the inner product of
+block and question, where a column weighs
+
+  log(1 + tf) * max(0, log((N - n + 1/2) / (n + 1/2)))
 """
 
 import collections
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import logging
 import math
 from typing import Any
 
 import bm25s
 import numpy as np
+import scipy.sparse
 import Stemmer
 
 from realm_tf import errors
@@ -25,6 +32,8 @@ from realm_tf.index import searcher
 from realm_tf.text import words
 
 _K1, _B = 0.9, 0.4  # Anserini's values, usual for paragraphs.
+_NUM_COLUMNS = 2**24  # Of TF-IDF.
+_CHUNK = 64  # Questions per product, which has N scores for each.
 logging.getLogger('bm25s').setLevel(logging.WARNING)  # It sets DEBUG.
 
 
@@ -166,10 +175,63 @@ class LiveBm25:
     return scores
 
 
+class TfidfRetriever:
+  """Ranks blocks by the words and pairs of words that a question shares."""
+
+  def __init__(self, titles: Sequence[str], texts: Sequence[str]):
+    # The import takes a second, which other jobs need not wait for.
+    from sklearn.feature_extraction import text as features
+
+    self._hashing = features.HashingVectorizer(
+      ngram_range=(1, 2),
+      n_features=_NUM_COLUMNS,
+      stop_words='english',
+      alternate_sign=False,
+      norm=None,
+      dtype=np.float32,
+    )
+    counts = self._hashing.transform(
+      f'{title} {text}' for title, text in zip(titles, texts, strict=True)
+    )
+    number = np.bincount(counts.indices, minlength=_NUM_COLUMNS)
+    odds = (len(texts) - number + 0.5) / (number + 0.5)
+    self._idf = np.log(np.maximum(odds, 1)).astype(np.float32)
+    self._columns = self._weighted(counts).T.tocsr()
+
+  def retrieve(
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
+    """Returns the `k` best blocks that have any of a query's words."""
+    return _best(self._scores(queries.texts), k)
+
+  def _scores(self, questions: Sequence[str]) -> Iterator[np.ndarray]:
+    """Yields the scores of all blocks, float32 [N], for each question."""
+    for start in range(0, len(questions), _CHUNK):
+      counts = self._hashing.transform(questions[start : start + _CHUNK])
+      scores = (self._weighted(counts) @ self._columns).toarray()
+      scores[scores == 0] = -np.inf
+      yield from scores
+
+  def _weighted(
+    self, counts: scipy.sparse.csr_matrix
+  ) -> scipy.sparse.csr_matrix:
+    counts.data = np.log1p(counts.data) * self._idf[counts.indices]
+    return counts
+
+
 def over_table(table: block_table.BlockTable) -> Bm25Retriever:
-  """Returns a retriever over all blocks of a corpus."""
+  """Returns BM25 over all blocks of a corpus."""
+  return Bm25Retriever(*_blocks(table))
+
+
+def tfidf_over_table(table: block_table.BlockTable) -> TfidfRetriever:
+  """Returns TF-IDF over all blocks of a corpus."""
+  return TfidfRetriever(*_blocks(table))
+
+
+def _blocks(table: block_table.BlockTable) -> tuple[list[str], list[str]]:
   ids = range(table.num_blocks)
-  return Bm25Retriever(table.titles(ids), table.texts(ids))
+  return table.titles(ids), table.texts(ids)
 
 
 def _idf(num_blocks: int, num_with: int) -> float:
