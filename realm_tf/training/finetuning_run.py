@@ -4,11 +4,12 @@ Embed_input and the reader learn (Section 3.3).
 """
 
 from collections.abc import Callable, Iterator, Sequence
+import functools
+import itertools
 from typing import Any, Optional, cast
 
 from absl import logging
 
-from realm_tf import config as config_lib
 from realm_tf import interfaces
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import whole_blocks
@@ -70,11 +71,12 @@ def run(
       optimizer, model, config, special_ids=inputs.special_ids
     ),
   )
-  choice = ModelChoice(run_loop, job, exact_match, config=own)
   batches = _batches(labels, inputs, job, run_loop, index, retriever)
-  choice.train(run_loop.num_steps, batches, index)
   if not exact_match:
-    run_loop.publish()
+    run_loop.run(batches)
+    return
+  judge = functools.partial(exact_match, model, index)
+  train_judged(run_loop, job, judge, own.judge_every_steps, batches)
   run_loop.finish()
 
 
@@ -143,71 +145,39 @@ def _batches(
   )
 
 
-class ModelChoice:
-  """Publishes parameters if their exact match is the run's highest so far.
+def train_judged(
+  run_loop: loop.Loop,
+  job: job_lib.Job,
+  judge: Callable[[], float],
+  every: int,
+  batches: Iterator[dict[str, Any]],
+) -> None:
+  """Trains, and publishes parameters that `judge` scores higher than others.
 
-  A resumed run reads the earlier measurements from their log. Without an
-  `exact_match` it measures nothing.
+  It is called every `every` steps, and after the last. A resumed run reads the
+  earlier scores from their log.
   """
-
-  def __init__(
-    self,
-    run_loop: loop.Loop,
-    job: job_lib.Job,
-    exact_match: Optional[ExactMatch],
-    *,
-    config: config_lib.FinetuningConfig,
-  ):
-    self._loop, self._config, self._exact_match = run_loop, config, exact_match
-    self._is_chief = job.is_chief
-    self._root = layout.params_root(job.run_dir)
-    self._log = layout.dev_metrics_file(job.run_dir)
-    self._scores: dict[int, float] = {}  # By step.
-    if exact_match:
-      if self._is_chief:
-        metrics_log.cut(self._log, run_loop.step)
-      scores = metrics_log.values(self._log, 'exact_match')
-      self._scores = {s: scores[s] for s in scores if s <= run_loop.step}
-
-  @property
-  def best_step(self) -> int:
-    """First step with the highest score; 0 without scores."""
-    return max(self._scores, key=lambda step: self._scores[step], default=0)
-
-  def train(
-    self,
-    until: int,
-    batches: Iterator[dict[str, Any]],
-    index: Optional[storage.Index],
-  ) -> None:
-    """Trains up to `until`, and measures."""
-    every = self._config.judge_every_steps if self._exact_match else until
-    while True:
-      # First: a resumed run may lack the measurement of its checkpoint.
-      self._measure_if_due(index)
-      self._loop.save()
-      if self._loop.step >= until:
-        return
-      next_step = (self._loop.step // every + 1) * every
-      self._loop.train(min(until, next_step), batches)
-
-  def _measure_if_due(self, index: Optional[storage.Index]) -> None:
-    """Measures the current parameters if their step is due and new.
-
-    Publishes them if they are the best; then logs the score.
-    """
-    step = self._loop.step
-    is_last = step == self._config.optimizer.num_steps
-    is_due = step and (step % self._config.judge_every_steps == 0 or is_last)
-    if not self._exact_match or not is_due or step in self._scores:
-      return
-    # The log's number of digits: a resumed run compares the same scores.
-    score = round(self._exact_match(self._loop.trainer.model, index), 6)
-    self._scores[step] = score
-    logging.info('Exact match at step %d: %.2f.', step, score)
-    if self.best_step == step:
-      self._loop.publish()
-      if self._is_chief:
-        versions.prune(self._root, 1)
-    if self._is_chief:
-      metrics_log.append(self._log, step, {'exact_match': score})
+  log = layout.dev_metrics_file(job.run_dir)
+  if job.is_chief:
+    metrics_log.cut(log, run_loop.step)
+  scores = {
+    step: score
+    for step, score in metrics_log.values(log, 'exact_match').items()
+    if step <= run_loop.step
+  }
+  # A resumed run may lack the score of its checkpoint.
+  steps = itertools.chain([run_loop.step], run_loop.periods(every, batches))
+  for step in steps:
+    is_due = step and (step % every == 0 or step == run_loop.num_steps)
+    if is_due and step not in scores:
+      # The log's number of digits: a resumed run compares the same scores.
+      score = round(judge(), 6)
+      logging.info('Exact match at step %d: %.2f.', step, score)
+      if score > max(scores.values(), default=-1.0):
+        run_loop.publish()
+        if job.is_chief:
+          versions.prune(layout.params_root(job.run_dir), 1)
+      scores[step] = score
+      if job.is_chief:
+        metrics_log.append(log, step, {'exact_match': score})
+    run_loop.save()

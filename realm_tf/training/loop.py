@@ -134,6 +134,15 @@ class Loop:
           f'{self.step} in {self._run_dir}. Go on with --resume.'
         ) from None
 
+  def periods(
+    self, every: int, batches: Iterator[Mapping[str, Any]]
+  ) -> Iterator[int]:
+    """Trains from one multiple of `every` to the next; yields the step."""
+    while self.step < self.num_steps:
+      until = (self.step // every + 1) * every
+      self.train(min(self.num_steps, until), batches)
+      yield self.step
+
   def run(self, batches: Iterator[Mapping[str, Any]]) -> None:
     """Trains to the end and publishes the parameters."""
     self.train(self.num_steps, batches)

@@ -135,9 +135,7 @@ def _train(
   # A resumed run has versions; one more would make the index fresher.
   if versions.newest(root) is None:
     run_loop.publish()
-  while run_loop.step < run_loop.num_steps:
-    until = (run_loop.step // every + 1) * every
-    run_loop.train(min(run_loop.num_steps, until), batches)
+  for _ in run_loop.periods(every, batches):
     run_loop.publish()
     needed = held_out.needed() if held_out else ()
     versions.prune(root, _KEPT_VERSIONS, needed)

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import types
 from unittest import mock
 
 from absl.testing import absltest
@@ -17,6 +16,7 @@ from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.training import finetuning_run
 from realm_tf.training import job
+from realm_tf.training import loop
 from realm_tf.training import params_export
 from tests import tiny
 
@@ -104,12 +104,13 @@ class _Model(tf.Module):
     return weights.assign(self.variables, arrays)
 
 
-class _Loop:
+class _Loop(loop.Loop):
   """A loop with a weight that equals the step."""
 
-  def __init__(self, run_dir, step=0):
+  step, num_steps = 0, 10
+
+  def __init__(self, run_dir, step):
     self.model, self.run_dir, self.step = _Model(), run_dir, step
-    self.trainer = types.SimpleNamespace(model=self.model)
 
   def train(self, until, batches):
     self.step = until
@@ -122,64 +123,52 @@ class _Loop:
     return params_export.publish(self.run_dir, self.step, self.model)
 
 
-class ModelChoiceTest(absltest.TestCase):
+class TrainJudgedTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.run_dir = self.create_tempdir().full_path
     self.judged = []
 
-  def _run(self, scores, step=0, killed_after=10, **changes):
-    """Runs to the end or to a stop, with scores by step."""
-    config = tiny.changed(
-      tiny.config().finetuning,
-      optimizer=config_lib.OptimizerConfig(1e-2, 10),
-      judge_every_steps=2,
-      **changes,
-    )
-    run_loop = _Loop(self.run_dir, step)
+  def _run(self, *scores, step=0):
+    """Runs until the scores of the next steps end, as if it were killed."""
+    run_loop, left = _Loop(self.run_dir, step), list(scores)
 
-    def judge(model, index):
-      self.assertEqual((model, index), (run_loop.model, 'index'))
+    def judge():
+      if not left:
+        raise InterruptedError
       self.judged.append(run_loop.step)
-      return scores[run_loop.step]
+      return left.pop(0)
 
-    choice = finetuning_run.ModelChoice(
-      run_loop, job.Job(self.run_dir), judge, config=config
-    )
-    choice.train(killed_after, 'batches', 'index')
-    return run_loop, choice
+    with contextlib.suppress(InterruptedError):
+      finetuning_run.train_judged(
+        run_loop, job.Job(self.run_dir), judge, 2, iter([])
+      )
 
-  def _rows(self):
-    return tiny.read_rows(layout.dev_metrics_file(self.run_dir))
+  def _assert_ends(self, judged, best):
+    self.assertEqual(self.judged, judged)
+    root = layout.params_root(self.run_dir)
+    path = versions.version_path(root, best)
+    self.assertEqual(os.listdir(root), [os.path.basename(path)])
+    rows = tiny.read_rows(layout.dev_metrics_file(self.run_dir))
+    self.assertEqual([row['step'] for row in rows], [2, 4, 6, 8, 10])
+    return rows
 
   def test_the_newest_parameters_are_the_best(self):
-    run_loop, choice = self._run({2: 5.0, 4: 7.0, 6: 6.0, 8: 7.0, 10: 1.0})
-    self.assertEqual(self.judged, [2, 4, 6, 8, 10])
-    self.assertEqual(choice.best_step, 4)  # The first of two equal scores.
-    self.assertEqual(run_loop.step, 10)
-    root = layout.params_root(self.run_dir)
-    self.assertEqual(
-      os.listdir(root), [os.path.basename(versions.version_path(root, 4))]
-    )
-    self.assertEqual(self._rows()[1], {'step': 4, 'exact_match': 7.0})
+    self._run(5.0, 7.0, 6.0, 7.0, 1.0)
+    rows = self._assert_ends([2, 4, 6, 8, 10], 4)  # The first of equal scores.
+    self.assertEqual(rows[1], {'step': 4, 'exact_match': 7.0})
 
   def test_a_resumed_run_measures_no_step_twice(self):
-    scores = {2: 5.0, 4: 7.0, 6: 6.0, 8: 3.0, 10: 1.0}
-    self._run(scores, killed_after=6)
+    self._run(5.0, 7.0, 6.0)
     with open(layout.dev_metrics_file(self.run_dir), 'a') as file:
       file.write('{"step": 8, "exa')  # Killed while it wrote.
-    run_loop, choice = self._run(scores, step=6)
-    self.assertEqual(self.judged, [2, 4, 6, 8, 10])
-    self.assertEqual(choice.best_step, 4)
-    self.assertEqual([row['step'] for row in self._rows()], [2, 4, 6, 8, 10])
+    self._run(3.0, 1.0, step=6)
+    self._assert_ends([2, 4, 6, 8, 10], 4)
 
   def test_measurements_after_the_checkpoint_are_repeated(self):
-    scores = {2: 5.0, 4: 7.0, 6: 8.0, 8: 3.0, 10: 1.0}
-    self._run(scores, killed_after=6)
-    run_loop, choice = self._run(scores, step=4)
-    self.assertEqual(self.judged, [2, 4, 6, 6, 8, 10])
-    self.assertEqual(choice.best_step, 6)
-    self.assertEqual(run_loop.step, 10)
+    self._run(5.0, 7.0, 8.0)
+    self._run(8.0, 3.0, 1.0, step=4)
+    self._assert_ends([2, 4, 6, 6, 8, 10], 6)
 
 
 if __name__ == '__main__':
