@@ -11,7 +11,7 @@ from . import launcher
 
 from absl import flags
 
-from realm_tf.training import params_export
+from realm_tf.index import model_files
 
 _MODEL_DIR = launcher.existing_path(
   'model_dir', 'Model directory after training.', required=True
@@ -26,7 +26,7 @@ _OUTPUT_DIR = launcher.new_path('output_dir', 'New model directory to write.')
 
 
 def main(_):
-  version = params_export.write_average(
+  version = model_files.write_average(
     _MODEL_DIR.value,
     _BEFORE_DIR.value,
     _WEIGHT.value,

@@ -27,7 +27,7 @@ from realm_tf.exchange import import_cache
 from realm_tf.qa import loading
 from realm_tf.retrieval import retrievers
 from realm_tf.retrieval import word_search
-from realm_tf.training import finetuning_run
+from realm_tf.training import finetuning
 from realm_tf.training import sentence_questions
 
 _RETRIEVER = flags.DEFINE_enum(
@@ -100,7 +100,7 @@ def main(_):
       inputs.config,
       retriever,
     )
-  finetuning_run.run(
+  finetuning.run(
     inputs, questions, job, retriever=retriever, exact_match=validator
   )
 

@@ -8,7 +8,6 @@ import tf_keras
 from realm_tf.index import index_builder
 from realm_tf.model import realm_model
 from realm_tf.training import job
-from realm_tf.training import params_export
 
 
 def write(
@@ -40,7 +39,7 @@ def write(
       variable.assign(variable * scale)
     if noise:
       variable.assign_add(tf.random.normal(variable.shape, stddev=noise))
-  params_export.publish(path, step, model)
+  job.publish(path, step, model)
   return model
 
 

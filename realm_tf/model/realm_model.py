@@ -16,6 +16,7 @@ from typing import Optional
 
 import numpy as np
 import tensorflow as tf
+import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf import errors
@@ -162,6 +163,15 @@ class RealmModel(tf.Module):
     if self.log_temperature is None:
       return scale
     return scale * tf.exp(-self.log_temperature)
+
+  def query_variables(
+    self, head: tf_keras.layers.Layer
+  ) -> Sequence[tf.Variable]:
+    """Returns what learns if f(x,z) and a head learn, but no blocks' tower."""
+    networks = self.query_embedder, head
+    variables = [v for each in networks for v in each.trainable_variables]
+    has_scale = self.log_temperature is not None
+    return [*variables, self.log_temperature] if has_scale else variables
 
   def with_null_bias(self, scores: tf.Tensor) -> tf.Tensor:
     """Adds the null bias to scores [B, K]; the null block is first."""

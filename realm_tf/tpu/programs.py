@@ -24,7 +24,7 @@ from realm_tf.retrieval import device_retriever
 from realm_tf.tpu import chips
 from realm_tf.tpu import lowering
 from realm_tf.training import closed_book_trainer
-from realm_tf.training import finetuning_trainer
+from realm_tf.training import finetuning
 from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import pretraining_trainer
@@ -184,7 +184,7 @@ class _Planner:
     }
     if config.null_spans:
       batch['is_impossible'] = tf.TensorSpec([size], tf.bool)
-    trainer = finetuning_trainer.FinetuningTrainer(
+    trainer = finetuning.FinetuningTrainer(
       optimizer_lib.create(config.optimizer),
       self._model(realm_model.EMBEDDER, realm_model.SPAN),
       self.config,

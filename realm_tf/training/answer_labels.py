@@ -131,6 +131,20 @@ class AnswerLabels:
     """Returns the question's `gold_id` blocks with its answer, int64 [n]."""
     return self._gold.get(row, np.zeros([0], np.int64))
 
+  def with_gold(
+    self, rows: Sequence[int], found: interfaces.Neighbors
+  ) -> interfaces.Neighbors:
+    """Returns hits whose last block is a gold block where there was none."""
+    block_ids, scores = found.block_ids.copy(), found.scores.copy()
+    for i, ids in enumerate(map(self.gold, rows)):
+      if ids.size and not np.isin(block_ids[i], ids).any():
+        # With fixed scores, the block gets the row's lowest score.
+        block_ids[i, -1] = ids[0]
+        has_score = np.isfinite(scores[i])
+        if not has_score[-1]:
+          scores[i, -1] = np.min(scores[i], where=has_score, initial=0)
+    return interfaces.Neighbors(block_ids, scores)
+
   def has_answer(self, row: int, block_ids: np.ndarray) -> np.ndarray:
     """Returns which of the blocks [N] are positives of a question, bool [N].
 
@@ -151,6 +165,19 @@ class AnswerLabels:
     if not gold.size:
       return np.ones(block_ids.shape, bool)
     return np.isin(block_ids, gold) | ~self._holds_text(row, block_ids)
+
+  def compare(
+    self, rows: np.ndarray, block_ids: np.ndarray
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns `has_answer` and `is_compared` of each question's blocks.
+
+    Padding is in neither. `block_ids` and the results are [B, ...].
+    """
+    has_answer, is_compared = (
+      np.stack([of(row, ids) for row, ids in zip(rows, block_ids)])
+      for of in (self.has_answer, self.is_compared)
+    )
+    return has_answer, is_compared & (block_ids >= 0)
 
   def hold_text(self, rows: np.ndarray, block_ids: np.ndarray) -> np.ndarray:
     """Returns whether a block holds an answer of a question, bool [R, N].

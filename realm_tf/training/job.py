@@ -8,6 +8,7 @@ on its batches. So a user's mistake in the examples leaves no run directory.
 from collections.abc import Mapping, Sequence
 import dataclasses
 import hashlib
+import operator
 import os
 from typing import Any, NamedTuple, Optional
 
@@ -26,16 +27,26 @@ from realm_tf.index import model_files
 from realm_tf.model import precision
 from realm_tf.model import realm_model
 from realm_tf.model import strategies
+from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.run import outputs
 from realm_tf.run import run_lock
+from realm_tf.run import versions
 from realm_tf.text import wordpiece
-from realm_tf.training import params_export
 
 # Fields that parts of one run may have different; others make another run.
 _MAY_CHANGE = (
   *('num_steps', 'log_every_steps', 'checkpoint_every_steps'),
   *('train_dtype', 'embed_dtype', 'jit_compile', 'eval_batch_size'),
+)
+# Fields of `BertConfig` that decide the shapes of weights.
+_SIZES = (
+  'vocab_size',
+  'hidden_size',
+  'num_layers',
+  'num_heads',
+  'intermediate_size',
+  'max_positions',
 )
 _NO_DATA: Mapping[str, Any] = {}
 
@@ -225,7 +236,7 @@ class Job(NamedTuple):
       )
       left_over = load_params(model, inputs, self.init_from)
     if keep and self.init_from.model_dir and self.is_chief:
-      params_export.keep_untrained(
+      keep_untrained(
         self.run_dir,
         self.init_from.model_dir,
         {name: left_over[name] for name in left_over if name.startswith(keep)},
@@ -322,3 +333,47 @@ def _warn_of_another_embedder(
       model_dir,
       '; '.join(changes),
     )
+
+
+def publish(run_dir: str, step: int, model: tf.Module) -> versions.Version:
+  """Writes params/<step>/ with `model`'s weights and the untrained ones."""
+  arrays = weights.values(model.variables)
+  untrained = layout.untrained_file(run_dir)
+  if tf.io.gfile.exists(untrained):
+    arrays = {**weights.read(untrained), **arrays}
+  return model_files.publish(run_dir, step, arrays)
+
+
+def keep_untrained(
+  run_dir: str,
+  init_from: str,
+  arrays: Mapping[str, np.ndarray],
+  *,
+  model: config_lib.ModelConfig,
+) -> None:
+  """Stores weights of `init_from` that the job publishes but does not train.
+
+  ICT, for one, trains only the embedders (Section 3.4). A resumed run publishes
+  the reader that untrained.safetensors has from the run's start.
+
+  Args:
+    model: Config of the run. A reader with other sizes is not stored.
+  """
+  theirs = config_files.read(init_from).model
+  left_out: tuple[str, ...] = ()
+  sizes = operator.attrgetter(*_SIZES)
+  if sizes(theirs.reader_bert) != sizes(model.reader_bert):
+    left_out = realm_model.READER_PREFIXES
+    if any(name.startswith(left_out) for name in arrays):
+      logging.warning(
+        'The reader of %s is left out: its sizes differ from '
+        '`model.reader_bert`.',
+        init_from,
+      )
+  elif theirs.span_hidden_size != model.span_hidden_size:
+    left_out = ('span_reader/',)
+  kept = {n: arrays[n] for n in arrays if not n.startswith(left_out)}
+  outputs.remove([layout.untrained_file(run_dir)])
+  if kept:
+    weights.write(kept, layout.untrained_file(run_dir))
+    logging.info('%d untrained weights are published too.', len(kept))

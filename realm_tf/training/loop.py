@@ -30,7 +30,6 @@ from realm_tf.run import metrics_log
 from realm_tf.run import versions
 from realm_tf.training import job as job_lib
 from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training import params_export
 from realm_tf.training import step_trainer
 
 # Steps whose loss or gradient is not finite are skipped. So many in a row end
@@ -153,7 +152,7 @@ class Loop:
     """Publishes the current parameters, in the chief; others return None."""
     if not self._job.is_chief:
       return None
-    return params_export.publish(self._run_dir, self.step, self.trainer.model)
+    return job_lib.publish(self._run_dir, self.step, self.trainer.model)
 
   def finish(self) -> None:
     """Saves the last state and marks the run as done.

@@ -28,11 +28,10 @@ from realm_tf.data import whole_blocks
 from realm_tf.index import embedding
 from realm_tf.index import storage
 from realm_tf.model import objectives
-from realm_tf.model import path_scorer
 from realm_tf.model import realm_model
 from realm_tf.retrieval import linked_blocks
 from realm_tf.training import answer_labels
-from realm_tf.training import finetuning_run
+from realm_tf.training import finetuning
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 from realm_tf.training import step_trainer
@@ -78,20 +77,12 @@ def batches(
     is_double = (seeds[:, :, None] == others[:, None]).any(axis=-1)
     seeds = np.concatenate([others, np.where(is_double, -1, seeds)], axis=1)
     blocks, vectors = paths(queries, seeds)  # [B, F, 1 + M], [..., D]
-    has_answer, is_compared = (
-      np.stack(
-        [
-          label(row, ids.ravel()).reshape(ids.shape)
-          for row, ids in zip(rows, blocks)
-        ]
-      )
-      for label in (labels.has_answer, labels.is_compared)
-    )
+    has_answer, is_compared = labels.compare(rows, blocks)
     yield dict(
       question_ids=question_ids,
       block_embeddings=vectors,
       has_answer=has_answer,
-      is_compared=is_compared & (blocks >= 0),
+      is_compared=is_compared,
     )
 
 
@@ -107,13 +98,7 @@ class PathTrainer(step_trainer.StepTrainer):
     model: realm_model.RealmModel,
     special_ids: tuple[int, int],
   ):
-    scorer: path_scorer.PathScorer = model.path_scorer
-    variables = [
-      *model.query_embedder.trainable_variables,
-      *scorer.trainable_variables,
-    ]
-    if model.log_temperature is not None:
-      variables.append(model.log_temperature)
+    variables = model.query_variables(model.path_scorer)
     super().__init__(optimizer, model, variables)
     self._special_ids = special_ids
 
@@ -165,7 +150,7 @@ def run(
   parts = [realm_model.EMBEDDER, realm_model.PATH]
   data, keep = {'questions': questions}, realm_model.READER_PREFIXES
   model = job.create_model(inputs, parts, data, keep=keep)
-  index = cast(storage.Index, finetuning_run.build_index(inputs, model, job))
+  index = cast(storage.Index, finetuning.build_index(inputs, model, job))
   run_loop = loop.Loop(
     job,
     config.path,

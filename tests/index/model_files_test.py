@@ -4,13 +4,18 @@ import os
 import pathlib
 
 from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.data import block_table
 from realm_tf.index import model_files
+from realm_tf.model import realm_model
 from realm_tf.run import layout
 from realm_tf.run import versions
+from realm_tf.training import job
+from tests import model_dirs
 from tests import tiny
 
 _VOCABULARY = '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n'
@@ -84,6 +89,95 @@ class ModelFilesTest(absltest.TestCase):
     )
     self._create()
     self.assertIs(model_files.open_model(self.path, table=table).table, table)
+
+
+_AFTER = {
+  'query_bert/a': np.float32([1, 2]),
+  'reader_bert/a': np.float32([5]),
+  realm_model.NULL_BIAS: np.float32(4),
+}
+_BEFORE = {
+  'query_bert/a': np.float32([3, -2]),
+  'reader_bert/a': np.float32([7]),
+}
+
+
+class AverageTest(tf.test.TestCase):
+  def test_embedders_are_averaged_and_the_reader_is_not(self):
+    found = model_files.average(_AFTER, _BEFORE, 0.75, where='before')
+    self.assertAllEqual(found['query_bert/a'], [1.5, 1.0])
+    self.assertEqual(found['query_bert/a'].dtype, np.float32)
+    self.assertAllEqual(found['reader_bert/a'], [5])
+    self.assertEqual(found[realm_model.NULL_BIAS], 4)  # Learned in training.
+
+  def test_scalars_that_both_have_stay_arrays(self):
+    before = {**_BEFORE, realm_model.NULL_BIAS: np.float32(2)}
+    found = model_files.average(_AFTER, before, 0.5, where='before')
+    self.assertIsInstance(found[realm_model.NULL_BIAS], np.ndarray)
+    self.assertEqual(found[realm_model.NULL_BIAS], 3)
+
+  def test_other_embedders_are_refused(self):
+    for name, value in (
+      ('query_bert/a', np.float32([1, 2, 3])),
+      ('query_bert/b', np.float32([1, 2])),
+    ):
+      with self.assertRaisesRegex(
+        errors.UserError, 'query_bert/a .* elsewhere'
+      ):
+        model_files.average(_AFTER, {name: value}, 0.5, where='elsewhere')
+
+  def _prepare(self):
+    """Writes two models."""
+    self.directory = self.create_tempdir().full_path
+    self.inputs = job.open_inputs(
+      tiny.config(), tiny.write_corpus(self.directory)
+    )
+    self.after = self._publish(
+      'after', 5, realm_model.EMBEDDER, realm_model.MASKED_LM
+    )
+    self.before = self._publish('before', 0, realm_model.EMBEDDER)
+    self.output = os.path.join(self.directory, 'average')
+
+  def _write(self, after=None, before=None):
+    return model_files.write_average(
+      after or self.after, before or self.before, 0.5, output_dir=self.output
+    )
+
+  def _publish(self, name, step, *parts):
+    path = os.path.join(self.directory, name)
+    options = {'step': step, 'seed': step, 'noise': 1.0}
+    model_dirs.write(path, self.inputs, parts, **options)
+    return path
+
+  def test_a_model_directory_of_the_same_step(self):
+    self._prepare()
+    self.assertEqual(self._write().step, 5)
+    found, after, before = (
+      model_files.open_model(path).read_params()
+      for path in (self.output, self.after, self.before)
+    )
+    self.assertEqual(sorted(found), sorted(after))
+    for name, value in found.items():
+      if name.startswith(realm_model.EMBEDDER_PREFIXES):
+        self.assertAllClose(value, (after[name] + before[name]) / 2)
+      else:
+        self.assertAllEqual(value, after[name])
+    model_files.open_model(
+      self.output, [realm_model.EMBEDDER, realm_model.MASKED_LM]
+    )
+    with self.assertRaisesRegex(errors.UserError, 'Found parameters'):
+      self._write()  # Nothing is replaced.
+
+  def test_models_that_cannot_be_averaged_are_refused(self):
+    self._prepare()
+    path = self._publish('reader', 0, realm_model.MASKED_LM)
+    with self.assertRaisesRegex(errors.UserError, 'must have embedders'):
+      self._write(path, path)
+    with open(layout.vocab_file(self.before), 'a') as file:
+      file.write('g\n')
+    with self.assertRaisesRegex(errors.UserError, 'one vocabulary'):
+      self._write()
+    self.assertFalse(os.path.exists(self.output))
 
 
 if __name__ == '__main__':

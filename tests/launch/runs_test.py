@@ -23,7 +23,6 @@ from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.text import vocabulary
 from realm_tf.training import job as job_lib
-from realm_tf.training import params_export
 from tests import tiny
 from tests.exchange import numpy_bert
 
@@ -71,7 +70,7 @@ class OwnTextRunTest(absltest.TestCase):
     job_lib.Job(path).begin(config, vocab_file)
     tf_keras.utils.set_random_seed(0)
     model = realm_model.RealmModel(sizes, [realm_model.EMBEDDER])
-    params_export.publish(path, 0, model)
+    job_lib.publish(path, 0, model)
     return path
 
   def test_ends_with_a_page_that_answers(self):

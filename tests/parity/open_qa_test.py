@@ -19,7 +19,7 @@ from realm_tf.exchange import model_writing
 from realm_tf.qa import loading
 from realm_tf.retrieval import retrievers
 from realm_tf.training import answer_labels
-from realm_tf.training import finetuning_trainer
+from realm_tf.training import finetuning
 from tests.parity import peer_outputs
 from tests.parity import realm_weights
 
@@ -74,7 +74,7 @@ class OpenQaTest(peer_outputs.PeerTestCase):
       self.loaded.tokenizer,
       config=self.config.finetuning,
     )
-    batches = finetuning_trainer.batches(
+    batches = finetuning.batches(
       labels,
       self.retriever,
       np.asarray(self.loaded.index.embeddings),
@@ -108,7 +108,7 @@ class OpenQaTest(peer_outputs.PeerTestCase):
     )
 
   def test_labels_both_losses_and_gradients(self):
-    trainer = finetuning_trainer.FinetuningTrainer(
+    trainer = finetuning.FinetuningTrainer(
       tf_keras.optimizers.legacy.SGD(),
       self.loaded.model,
       self.config,

@@ -12,7 +12,6 @@ from realm_tf.model import realm_model
 from realm_tf.run import layout
 from realm_tf.serving import changes
 from realm_tf.training import job as job_lib
-from realm_tf.training import params_export
 from tests import model_dirs
 from tests import tiny
 
@@ -47,7 +46,7 @@ def publish(path: str, corpus_dir: str, model: Any, step: int) -> None:
   shared_towers = model.config.embedder.shared_towers
   inputs = job_lib.open_inputs(_config(shared_towers), corpus_dir)
   model_dirs.index(inputs, model, layout.index_root(path), step)
-  params_export.publish(path, step, model)
+  job_lib.publish(path, step, model)
 
 
 def open_log(path: str, corpus_dir: str) -> changes.DocumentLog:

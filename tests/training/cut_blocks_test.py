@@ -6,7 +6,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
-from realm_tf.training import finetuning_run
+from realm_tf.training import finetuning
 from realm_tf.training import inverse_cloze_run
 from realm_tf.training import job as job_lib
 from realm_tf.training import pretraining_run
@@ -39,7 +39,7 @@ class CutBlocksTest(parameterized.TestCase):
     elif job == 'pretrain':
       pretraining_run.run(inputs, self._write_queries(), run)
     else:
-      finetuning_run.run(inputs, [], run)
+      finetuning.run(inputs, [], run)
 
   def _write_queries(self):
     ids = tiny.TOKENIZER.tokenize('a b . c d .').ids

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.finetuning_trainer."""
+"""Tests for realm_tf.training.finetuning."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import numpy as np
 
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.training import answer_labels
-from realm_tf.training import finetuning_trainer
+from realm_tf.training import finetuning
 from tests import fakes
 from tests import tiny
 
@@ -37,7 +37,7 @@ class FinetuningBatchesTest(absltest.TestCase):
     labels = answer_labels.AnswerLabels(
       questions, self.table, tiny.TOKENIZER, config=config.finetuning
     )
-    batches = finetuning_trainer.batches(
+    batches = finetuning.batches(
       labels, fakes.FakeRetriever(*found), embeddings, experiment=config
     )
     return list(itertools.islice(batches, number))

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.finetuning_run."""
+"""Tests for realm_tf.training.finetuning."""
 
 import contextlib
 import os
@@ -14,10 +14,9 @@ from realm_tf.qa import loading
 from realm_tf.retrieval import device_retriever
 from realm_tf.run import layout
 from realm_tf.run import versions
-from realm_tf.training import finetuning_run
+from realm_tf.training import finetuning
 from realm_tf.training import job
 from realm_tf.training import loop
-from realm_tf.training import params_export
 from tests import tiny
 
 _TWELVE_STEPS = config_lib.OptimizerConfig(3e-2, 12)
@@ -42,7 +41,7 @@ class FinetuningRunTest(absltest.TestCase):
     run_dir = os.path.join(self.directory, name)
     options = {'exact_match': judge(inputs)} if judge else {}
     with contextlib.nullcontext() if judge else tiny.eagerly():
-      finetuning_run.run(inputs, questions, job.Job(run_dir), **options)
+      finetuning.run(inputs, questions, job.Job(run_dir), **options)
     return run_dir
 
   def _rows(self, run_dir):
@@ -120,7 +119,7 @@ class _Loop(loop.Loop):
     pass
 
   def publish(self):
-    return params_export.publish(self.run_dir, self.step, self.model)
+    return job.publish(self.run_dir, self.step, self.model)
 
 
 class TrainJudgedTest(absltest.TestCase):
@@ -140,7 +139,7 @@ class TrainJudgedTest(absltest.TestCase):
       return left.pop(0)
 
     with contextlib.suppress(InterruptedError):
-      finetuning_run.train_judged(
+      finetuning.train_judged(
         run_loop, job.Job(self.run_dir), judge, 2, iter([])
       )
 

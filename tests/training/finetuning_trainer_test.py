@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.finetuning_trainer."""
+"""Tests for realm_tf.training.finetuning."""
 
 import functools
 import math
@@ -11,7 +11,7 @@ import tf_keras
 from realm_tf import interfaces
 from realm_tf.data import joining
 from realm_tf.model import realm_model
-from realm_tf.training import finetuning_trainer
+from realm_tf.training import finetuning
 from tests import tiny
 from tests.training import exact_twin
 
@@ -84,7 +84,7 @@ def _real_batch():
 
 def _trainer(model, batch, **changes):
   config = tiny.config(finetuning=changes)
-  trainer = finetuning_trainer.FinetuningTrainer(
+  trainer = finetuning.FinetuningTrainer(
     tf_keras.optimizers.legacy.SGD(1.0),
     model,
     config,

@@ -16,7 +16,7 @@ from realm_tf.data import query_table
 from realm_tf.data import sampling
 from realm_tf.tpu import programs
 from realm_tf.training import answer_labels
-from realm_tf.training import finetuning_trainer
+from realm_tf.training import finetuning
 from realm_tf.training import inverse_cloze_run
 from realm_tf.training import pretraining_batches
 from tests import fakes
@@ -109,7 +109,7 @@ class FixedShapesTest(parameterized.TestCase):
       small.TOKENIZER,
       config=self.config.finetuning,
     )
-    return finetuning_trainer.batches(
+    return finetuning.batches(
       labels,
       fakes.FoundBy(self._search),
       np.zeros([self.table.num_blocks, 4], np.float32),

@@ -2,18 +2,24 @@
 
 import os
 
+import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.config import config_files
+from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.run import layout
+from realm_tf.run import versions
 from realm_tf.training import job as job_lib
-from realm_tf.training import params_export
 from tests import model_dirs
 from tests import tiny
 
+_READER = {
+  name: np.full(2, i, np.float32)
+  for i, name in enumerate(('reader_bert/x', 'masked_lm/x', 'span_reader/x'))
+}
 _PARTS = realm_model.EMBEDDER, realm_model.MASKED_LM, realm_model.SPAN
 
 
@@ -140,7 +146,7 @@ class JobTest(tf.test.TestCase):
   def test_a_run_directory_is_new_unless_resumed(self):
     self._begin()
     self.assertEqual(config_files.read(self.run_dir), self.inputs.config)
-    params_export.publish(self.run_dir, 0, tf.Module())
+    job_lib.publish(self.run_dir, 0, tf.Module())
     done = layout.done_file(self.run_dir)
     with open(done, 'w') as file:
       file.write('')
@@ -166,6 +172,51 @@ class JobTest(tf.test.TestCase):
       self._begin(longer, resume=True, data={'questions': ['a']})
     self.assertIn('num_steps is 99', logs.output[0])
     self.assertEqual(config_files.read(self.run_dir), longer)
+
+
+class PublishTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.run_dir = self.create_tempdir().full_path
+
+  def test_publishes_all_weights_as_a_version_that_never_changes(self):
+    model = tf.Module()
+    model.kernel = tf.Variable([1.0, 2.0], name='tower/kernel')
+    model.frozen = tf.Variable([3.0], name='tower/frozen', trainable=False)
+    fingerprint = weights.fingerprint(weights.values(model.variables))
+    version = job_lib.publish(self.run_dir, 500, model)
+    model.kernel.assign([2.0, 2.0])
+    self.assertEqual(job_lib.publish(self.run_dir, 500, model), version)
+    arrays = model_files.read_params(version)
+    self.assertAllEqual(arrays['tower/kernel'], [1.0, 2.0])
+    self.assertAllEqual(arrays['tower/frozen'], [3.0])
+    self.assertEqual(
+      versions.verify(version.path)['params_fingerprint'], fingerprint
+    )
+
+  def _kept(self, **changes):
+    """Returns the reader's weights that a run with a changed model publishes."""
+    run_dir, init_from = (self.create_tempdir().full_path for _ in range(2))
+    config_files.write(tiny.config(), init_from)
+    model = tiny.changed(tiny.config().model, **changes)
+    job_lib.keep_untrained(run_dir, init_from, _READER, model=model)
+    return model_files.read_params(job_lib.publish(run_dir, 0, tf.Module()))
+
+  def test_keeps_the_reader_with_its_heads_where_shapes_agree(self):
+    of_bert = {'dropout_rate': 0.5, 'activation': 'relu'}
+    for changes, left_out in (
+      ({}, []),
+      ({'reader_bert': of_bert}, []),
+      ({'span_hidden_size': 5}, ['span_reader/x']),
+    ):
+      kept = self._kept(**changes)
+      self.assertCountEqual(kept, {*_READER} - {*left_out})
+      self.assertAllEqual(kept['masked_lm/x'], [1, 1])
+
+  def test_a_reader_of_other_sizes_is_left_out_with_a_warning(self):
+    with self.assertLogs(level='WARNING') as logs:
+      self.assertEmpty(self._kept(reader_bert={'num_layers': 2}))
+    self.assertIn('sizes differ', logs.output[0])
 
 
 if __name__ == '__main__':

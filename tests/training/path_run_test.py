@@ -15,7 +15,7 @@ from realm_tf.data import link_graph
 from realm_tf.qa import loading
 from realm_tf.retrieval import linked_blocks
 from realm_tf.run import layout
-from realm_tf.training import finetuning_run
+from realm_tf.training import finetuning
 from realm_tf.training import inverse_cloze_run
 from realm_tf.training import job
 from realm_tf.training import path_trainer
@@ -111,7 +111,7 @@ class PathRunTest(absltest.TestCase):
     before = self._answerer(self.path)
     run_dir = os.path.join(self.directory, 'qa')
     with tiny.eagerly():
-      finetuning_run.run(
+      finetuning.run(
         self._inputs(),
         _QUESTIONS,
         job.Job(run_dir, job.InitFrom(self.path)),
@@ -137,7 +137,7 @@ class PathRunTest(absltest.TestCase):
     run_dir = os.path.join(self.directory, 'without_scorer')
     run = job.Job(run_dir, job.InitFrom(self.ict))
     with tiny.eagerly():
-      finetuning_run.run(self._inputs(), _QUESTIONS, run)
+      finetuning.run(self._inputs(), _QUESTIONS, run)
     with self.assertRaisesRegex(errors.UserError, 'bin.train_path'):
       self._answerer(run_dir)
 

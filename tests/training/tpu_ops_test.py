@@ -15,7 +15,7 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.model import precision
 from realm_tf.model import realm_model
-from realm_tf.training import finetuning_trainer
+from realm_tf.training import finetuning
 from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import pretraining_trainer
@@ -102,7 +102,7 @@ def _inverse_cloze(config):
 
 
 def _finetuning(config, is_fixed=False):
-  trainer = finetuning_trainer.FinetuningTrainer(
+  trainer = finetuning.FinetuningTrainer(
     _optimizer(),
     _model(config, realm_model.EMBEDDER, realm_model.SPAN),
     config,

@@ -1,6 +1,8 @@
-"""Trains open-domain QA: one step reads blocks and rewards answer spans.
+"""Fine-tunes for QA: questions + a pre-trained model -> a QA model.
 
-A batch holds B questions, their N searched blocks, and the K blocks to read:
+Embed_input and the reader learn (Section 3.3). A step reads blocks and rewards
+answer spans. A batch holds B questions, their N searched blocks, and the K
+blocks to read:
 
   question_ids: Wordpieces, int32 [B, Lq].
   block_embeddings: float32 [B, N, D], for trained scores; or else
@@ -15,26 +17,45 @@ A batch holds B questions, their N searched blocks, and the K blocks to read:
   is_impossible: bool [B]; only with `null_spans`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+import functools
 import itertools
-from typing import Optional
+from typing import Any, Optional, cast
 
+from absl import logging
 import numpy as np
 import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf import interfaces
+from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import joining
 from realm_tf.data import sampling
+from realm_tf.data import whole_blocks
+from realm_tf.index import index_builder
+from realm_tf.index import model_files
+from realm_tf.index import storage
 from realm_tf.model import objectives
+from realm_tf.model import path_scorer
 from realm_tf.model import realm_model
+from realm_tf.model import strategies
+from realm_tf.retrieval import device_retriever
 from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrievers
+from realm_tf.run import layout
+from realm_tf.run import metrics_log
+from realm_tf.run import versions
 from realm_tf.training import answer_labels
+from realm_tf.training import job as job_lib
+from realm_tf.training import loop
 from realm_tf.training import step_trainer
 
 # Batches are trimmed to multiples of these: each shape is compiled.
 _QUESTION_WIDTH, _BODY_WIDTH = 32, 64
+_PARTS = realm_model.EMBEDDER, realm_model.SPAN
+# (model, index, None for another search) -> exact match in percent.
+ExactMatch = Callable[[realm_model.RealmModel, Optional[storage.Index]], float]
 
 
 def batches(
@@ -69,7 +90,7 @@ def batches(
       retriever_lib.of_texts(questions.texts(rows), question_ids),
       config.num_searched,
     )
-    found = _with_gold(found, [labels.gold(row) for row in rows])
+    found = labels.with_gold(rows, found)
     batch = _labels(
       labels, rows, found.block_ids, experiment, share, longest=longest
     )
@@ -87,22 +108,6 @@ def batches(
     yield batch
 
 
-def _with_gold(
-  found: interfaces.Neighbors, gold: Sequence[np.ndarray]
-) -> interfaces.Neighbors:
-  """Replaces the last block by a gold block, in rows of `found` without one."""
-  block_ids, scores = found.block_ids.copy(), found.scores.copy()
-  for i, ids in enumerate(gold):
-    if ids.size and not np.isin(block_ids[i], ids).any():
-      # With fixed scores, the block gets the row's lowest score.
-      block_ids[i, -1] = ids[0]
-      if not np.isfinite(scores[i, -1]):
-        scores[i, -1] = np.min(
-          scores[i], where=np.isfinite(scores[i]), initial=0
-        )
-  return interfaces.Neighbors(block_ids, scores)
-
-
 def _labels(
   labels: answer_labels.AnswerLabels,
   rows: np.ndarray,
@@ -118,10 +123,7 @@ def _labels(
   """
   config, max_width = experiment.finetuning, experiment.model.max_span_width
   num_read = config.num_read
-  has_answer, is_compared = (
-    np.stack([label(row, ids) for row, ids in zip(rows, block_ids)])
-    for label in (labels.has_answer, labels.is_compared)
-  )
+  has_answer, is_compared = labels.compare(rows, block_ids)
   read_rows = np.tile(np.arange(num_read, dtype=np.int32), [len(rows), 1])
   if config.read_answer_block or config.supervision == 'gold':
     for i, answer in enumerate(has_answer):
@@ -143,7 +145,7 @@ def _labels(
   teaches = np.take_along_axis(has_answer, read_rows, axis=1)
   return {
     'has_answer': has_answer,
-    'is_compared': is_compared & (block_ids >= 0),
+    'is_compared': is_compared,
     'read_rows': read_rows,
     'title_ids': titles,
     'body_ids': bodies,
@@ -156,9 +158,7 @@ class FinetuningTrainer(step_trainer.StepTrainer):
 
   Section 3.2 of Guu et al. 2020 with ORQA's losses; a term without a positive
   is zero. `null_spans` adds null spans to the softmax over spans. Blocks
-  have the index's embeddings. An Embed_doc that is not frozen embeds the K
-  blocks to read again, and learns from them. The model must have the EMBEDDER
-  and SPAN parts.
+  have the index's embeddings. The model must have the EMBEDDER and SPAN parts.
   """
 
   def __init__(
@@ -172,7 +172,9 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     super().__init__(
       optimizer,
       model,
-      _trained(model, config.finetuning),
+      model.span_reader.trainable_variables
+      if config.finetuning.freeze_query_tower
+      else model.query_variables(model.span_reader),
       jit_compile=config.finetuning.jit_compile and model.prefers_xla,
     )
     self._config = config.finetuning
@@ -240,12 +242,146 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     return tf.where(batch['is_compared'], scores, interfaces.NO_SCORE)
 
 
-def _trained(
-  model: realm_model.RealmModel, config: config_lib.FinetuningConfig
-) -> list[tf.Variable]:
-  variables = [*model.span_reader.trainable_variables]
-  if not config.freeze_query_tower:
-    variables = [*model.query_embedder.trainable_variables, *variables]
-    if model.log_temperature is not None:
-      variables.append(model.log_temperature)
-  return variables
+def run(
+  inputs: job_lib.Inputs,
+  questions: Sequence[questions_lib.Question],
+  job: job_lib.Job,
+  *,
+  retriever: Optional[interfaces.Retriever] = None,
+  exact_match: Optional[ExactMatch] = None,
+) -> None:
+  """Fine-tunes and publishes the QA model, with the index that it searches.
+
+  Args:
+    retriever: Replaces the model's own search and scores, e.g. by BM25. Then
+      no index is made, unless `job.init_from` has one to reuse.
+    exact_match: Measures the model on development questions. With it, the run
+      publishes the best parameters; without it, the last.
+  """
+  towers = realm_model.separate_towers(inputs.config.model)
+  inputs = inputs.changed(model=towers)
+  config, own = inputs.config, inputs.config.finetuning
+  job.share(own.batch_size)  # Checked before the run begins.
+  whole_blocks.check(
+    inputs.table, config.lengths, whole_blocks.of_finetuning(config)
+  )
+  labels = answer_labels.of_questions(questions, inputs, own)
+  keep = (path_scorer.PREFIX,) if retriever else ()  # For a path retriever.
+  judged = getattr(exact_match, 'questions', None)
+  data = {'questions': (questions, judged), '--retriever': type(retriever)}
+  model = job.create_model(inputs, _PARTS, data, keep=keep)
+  index = build_index(inputs, model, job, is_searched=not retriever)
+  run_loop = loop.Loop(
+    job,
+    own,
+    config.seed,
+    lambda optimizer: FinetuningTrainer(
+      optimizer, model, config, special_ids=inputs.special_ids
+    ),
+  )
+  dealt = batches(
+    labels,
+    *_search(labels, inputs, job, model, index, retriever),
+    experiment=config,
+    share=run_loop.share,
+  )
+  if not exact_match:
+    run_loop.run(dealt)
+    return
+  judge = functools.partial(exact_match, model, index)
+  train_judged(run_loop, job, judge, own.judge_every_steps, dealt)
+  run_loop.finish()
+
+
+def build_index(
+  inputs: job_lib.Inputs,
+  model: realm_model.RealmModel,
+  job: job_lib.Job,
+  is_searched: bool = True,
+) -> Optional[storage.Index]:
+  """Returns the index of the first parameters, which serves the whole run.
+
+  Embed_doc is frozen (Guu et al. 2020, Section 3.3). To be called before a
+  checkpoint is read. Reuses embeddings of the index of `job.init_from`. An
+  index that is not searched is only kept: without one to reuse, there is none.
+  """
+  init_from = job.init_from.model_dir
+  base = init_from and model_files.open_model(init_from).newest_index
+  if not base and not is_searched:
+    return None
+  builder = index_builder.IndexBuilder(
+    inputs.table,
+    inputs.config,
+    inputs.special_ids,
+    inputs.tokenizer.mask_id,
+    model,
+    job.strategy if strategies.num_workers(job.strategy) == 1 else None,
+  )
+  root = layout.index_root(job.run_dir)
+  builder.build(0, root, base=base.path if base else None, fits=False)
+  path = versions.version_path(root, 0)
+  return storage.load(path, builder.corpus_fingerprint)
+
+
+def _search(
+  labels: answer_labels.AnswerLabels,
+  inputs: job_lib.Inputs,
+  job: job_lib.Job,
+  model: realm_model.RealmModel,
+  index: Optional[storage.Index],
+  retriever: Optional[interfaces.Retriever],
+) -> tuple[interfaces.Retriever, Optional[np.ndarray]]:
+  """Returns `retriever`, or the current query embedder's with embeddings."""
+  config = inputs.config
+  if retriever:
+    number = config.finetuning.num_searched
+    return labels.questions.search_once(retriever, number), None
+  index = cast(storage.Index, index)
+  if not device_retriever.is_used(job.strategy):
+    layer = retrievers.over_model(
+      model, index.searcher, config.lengths.query_tokens, inputs.special_ids
+    )
+    return layer, index.embeddings
+  search = device_retriever.DeviceRetriever(
+    job.strategy, config, inputs.special_ids, inputs.table.num_blocks, model
+  )
+  search.load_blocks(index.embeddings, index.searcher)
+  return search, index.embeddings
+
+
+def train_judged(
+  run_loop: loop.Loop,
+  job: job_lib.Job,
+  judge: Callable[[], float],
+  every: int,
+  batches: Iterator[dict[str, Any]],
+) -> None:
+  """Trains, and publishes parameters that `judge` scores higher than others.
+
+  It is called every `every` steps, and after the last. A resumed run reads the
+  earlier scores from their log.
+  """
+  log = layout.dev_metrics_file(job.run_dir)
+  if job.is_chief:
+    metrics_log.cut(log, run_loop.step)
+  scores = {
+    step: score
+    for step, score in metrics_log.values(log, 'exact_match').items()
+    if step <= run_loop.step
+  }
+  # A resumed run may lack the score of its checkpoint.
+  steps = itertools.chain([run_loop.step], run_loop.periods(every, batches))
+  for step in steps:
+    is_due = step and (step % every == 0 or step == run_loop.num_steps)
+    if is_due and step not in scores:
+      # The log's number of digits: a resumed run compares the same scores.
+      score = round(judge(), 6)
+      logging.info('Exact match at step %d: %.2f.', step, score)
+      if score > max(scores.values(), default=-1.0):
+        run_loop.publish()
+        if job.is_chief:
+          versions.prune(layout.params_root(job.run_dir), 1)
+      scores[step] = score
+      if job.is_chief:
+        metrics_log.append(log, step, {'exact_match': score})
+    run_loop.save()
