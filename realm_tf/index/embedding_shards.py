@@ -66,8 +66,8 @@ def write(
 class Embeddings:
   """All shards as one array, float32 [N, D].
 
-  Slices and arrays of row numbers index it; only these rows are read and
-  decoded. NumPy can convert it.
+  Slices without a step and arrays of row numbers index it; only these rows are
+  read and decoded. NumPy can convert it.
   """
 
   dtype = np.dtype(np.float32)
@@ -90,10 +90,7 @@ class Embeddings:
 
   def __getitem__(self, rows: Any) -> np.ndarray:
     if isinstance(rows, slice):
-      start, stop, step = rows.indices(len(self))
-      if step == 1:
-        return self._slice(start, stop)
-      rows = np.arange(start, stop, step)
+      return self._slice(*rows.indices(len(self))[:2])
     rows = np.asarray(rows)
     result = np.empty([len(rows), self.shape[1]], np.float32)
     owners = np.searchsorted(self._ends, rows, side='right')

@@ -40,50 +40,48 @@ _SAME = (
 )
 
 
-class Base:
-  """An older version; UserError if damaged, or embedded differently.
+def reusing(
+  path: str,
+  plan: storage.Plan,
+  hashes: np.ndarray,
+  embed_new: version_work.EmbedRows,
+) -> version_work.EmbedRows:
+  """Returns a function that embeds only blocks that an older version lacks.
 
-  `hashes` are the hashes of the new version's blocks, uint64 [N].
+  Args:
+    path: The older version; UserError if damaged, or embedded differently.
+    hashes: Hashes of the new version's blocks, uint64 [N].
+    embed_new: Embeds the others.
   """
-
-  def __init__(self, path: str, plan: storage.Plan, hashes: np.ndarray):
-    manifest = storage.read_manifest(path)
-    for name in _SAME:
-      expected, found = str(getattr(plan, name)), str(manifest[name])
-      if found != expected:
-        raise errors.UserError(
-          'A reused index must have been embedded in the same way. Found '
-          f'{name} {found[:12]} in {path}, and {expected[:12]} here. Build the '
-          'index without it.'
-        )
-    versions.verify(path)
-    self._embeddings = storage.read_embeddings(path, manifest)
-    known = np.asarray(storage.read_hashes(path, manifest))
-    # Each block's row in the older version, or -1, int64 [N].
-    self._rows = block_table.find_hashes(np.asarray(hashes), known)
+  manifest = storage.read_manifest(path)
+  for name in _SAME:
+    expected, found = str(getattr(plan, name)), str(manifest[name])
+    if found != expected:
+      raise errors.UserError(
+        'A reused index must have been embedded in the same way. Found '
+        f'{name} {found[:12]} in {path}, and {expected[:12]} here. Build the '
+        'index without it.'
+      )
+  versions.verify(path)
+  embeddings = storage.read_embeddings(path, manifest)
+  known = np.asarray(storage.read_hashes(path, manifest))
+  # Each block's row in the older version, or -1, int64 [N].
+  rows_of = block_table.find_hashes(np.asarray(hashes), known)
 
   def embed(
-    self,
-    embed_new: version_work.EmbedRows,
-    block_ids: np.ndarray,
-    progress: Callable[[int], None],
+    block_ids: np.ndarray, progress: Callable[[int], None]
   ) -> np.ndarray:
-    """Returns embeddings of blocks, float32 [n, D]; embeds only unknown blocks.
-
-    Args:
-      embed_new: Embeds unknown blocks.
-      block_ids: int64 [n].
-      progress: Called with the number of reused or newly embedded blocks.
-    """
-    rows = self._rows[block_ids]
+    rows = rows_of[block_ids]
     is_known = rows >= 0
-    old = self._embeddings[rows[is_known]]
+    old = embeddings[rows[is_known]]
     progress(len(old))
     result = np.empty([len(block_ids), old.shape[1]], np.float32)
     result[is_known] = old
     if not is_known.all():
       result[~is_known] = embed_new(block_ids[~is_known], progress)
     return result
+
+  return embed
 
 
 class IndexBuilder:
@@ -263,16 +261,6 @@ class IndexBuilder:
         return np.asarray(rows, np.float32)
 
       return take
-    hashes = self._table.hashes
-    known: Optional[Base] = None
-    newest = versions.newest(index_root)
-    for path in filter(None, [base, newest and newest.path]):
-      try:
-        known = known or Base(path, plan, hashes)
-      except errors.UserError as error:
-        if fits and path == base:
-          raise
-        logging.info('Embeddings of %s are not reused: %s', path, error)
     # Opened once per version: the embedder may copy the parameters.
     open_embed = functools.cache(self._open_embed)
 
@@ -287,7 +275,15 @@ class IndexBuilder:
         progress=progress,
       )
 
-    return functools.partial(known.embed, embed) if known else embed
+    newest = versions.newest(index_root)
+    for path in filter(None, [base, newest and newest.path]):
+      try:
+        return reusing(path, plan, self._table.hashes, embed)
+      except errors.UserError as error:
+        if fits and path == base:
+          raise
+        logging.info('Embeddings of %s are not reused: %s', path, error)
+    return embed
 
   def _complete(
     self,

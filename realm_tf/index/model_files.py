@@ -67,16 +67,11 @@ class OpenModel:
       path = index_dir
     elif newest:
       path = newest.path
-    elif index_dir:
-      raise errors.UserError(
-        f'--index_dir must hold an index version. Found none in {index_dir}.'
-        ' Build one with bin.build_index.'
-      )
     else:
       raise errors.UserError(
-        f'A model directory must hold an index to answer with. Found none in '
-        f'{layout.index_root(self.path)}. Build one with bin.build_index and '
-        'give it as --index_dir.'
+        'A model directory or --index_dir must hold an index version to answer '
+        f'with. Found none in {index_dir or layout.index_root(self.path)}. '
+        'Build one with bin.build_index and give it as --index_dir.'
       )
     index = storage.load(path, self.table.manifest['corpus_fingerprint'])
     expected = storage.embedder_fingerprint(self.model)

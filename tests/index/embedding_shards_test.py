@@ -44,7 +44,6 @@ class EmbeddingShardsTest(parameterized.TestCase):
       slice(1, 8),
       slice(-2, None),
       slice(5, 2),
-      slice(7, 0, -3),
       slice(6, 99),
       [7, 0, 3, 3, 2],
       [],

@@ -169,7 +169,7 @@ class IndexBuilderTest(absltest.TestCase):
       self._open()
 
 
-class BaseTest(parameterized.TestCase):
+class ReusingTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.root = os.path.join(self.create_tempdir().full_path, 'index')
@@ -201,7 +201,6 @@ class BaseTest(parameterized.TestCase):
     """Compares with rows of `_ROWS`; None is embedded, as -1."""
     # An index of another corpus fits.
     plan = self.plan._replace(corpus_fingerprint='e', num_blocks=9)
-    base = index_builder.Base(self.path, plan, np.array(hashes, np.uint64))
     new, counts = [], []
 
     def embed_new(block_ids, progress):
@@ -209,7 +208,10 @@ class BaseTest(parameterized.TestCase):
       progress(len(block_ids))
       return np.full([len(block_ids), 2], -1, np.float32)
 
-    found = base.embed(embed_new, np.arange(len(hashes)), counts.append)
+    embed = index_builder.reusing(
+      self.path, plan, np.array(hashes, np.uint64), embed_new
+    )
+    found = embed(np.arange(len(hashes)), counts.append)
     self.assertEqual(new, [i for i, row in enumerate(rows) if row is None])
     self.assertEqual(sum(counts), len(hashes))
     self.assertEqual(found.shape, (len(hashes), 2))
@@ -228,9 +230,8 @@ class BaseTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       errors.UserError, f'Found {name} .* in {self.path}, and {str(value)[:12]}'
     ):
-      index_builder.Base(
-        self.path, self.plan._replace(**{name: value}), _HASHES
-      )
+      plan = self.plan._replace(**{name: value})
+      index_builder.reusing(self.path, plan, _HASHES, mock.Mock())
 
 
 if __name__ == '__main__':

@@ -195,7 +195,7 @@ class PublishTest(tf.test.TestCase):
     )
 
   def _kept(self, **changes):
-    """Returns the reader's weights that a run with a changed model publishes."""
+    """Returns the reader that a run with a changed model publishes."""
     run_dir, init_from = (self.create_tempdir().full_path for _ in range(2))
     config_files.write(tiny.config(), init_from)
     model = tiny.changed(tiny.config().model, **changes)
