@@ -23,14 +23,13 @@ _LONG = (
   'training/pretraining_run_test.py',
   'training/strategy_runs_test.py',
   'training/resumed_runs_test.py',
-  'training/inverse_cloze_replicas_test.py',
+  'training/inverse_cloze_trainer_test.py',
   'exchange/hub_export_test.py',
   'exchange/saved_model_test.py',
   'bin/user_mistakes_test.py',
   'launch/runs_test.py',
   'serving/page_test.py',
   'training/finetuning_run_test.py',
-  'training/inverse_cloze_trainer_test.py',
 )
 
 # Most tests run a program a few times, and wait for XLA's compiler longer than

@@ -13,7 +13,6 @@ from realm_tf import config as config_lib
 from realm_tf.data import joining
 from realm_tf.index import embedding
 from realm_tf.model import realm_model
-from tests import forks
 from tests import tiny
 from tests.index import small
 
@@ -154,12 +153,6 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(rounded.dtype, np.float32)
     error = np.abs(rounded - exact).mean() / exact.std()
     self.assertBetween(error, 1e-5, 0.05)
-
-  def test_two_devices_agree_with_one(self):
-    found = forks.arrays_of('tests.index.two_devices')['embeddings']
-    self.assertEqual((found['replicas'], found['two'].shape), (2, (9, 4)))
-    self.assertGreater(np.abs(found['one']).max(), 0.01)
-    self.assertLess(np.abs(found['one'] - found['two']).max(), 1e-5)
 
 
 class CompileQueriesTest(tf.test.TestCase):

@@ -118,11 +118,6 @@ class StepDropoutTest(tf.test.TestCase):
     start = fold(fold(tf.constant([1, 7]), 0), 3)
     self.assertAllEqual(found, [fold(start, 1), fold(start, 2)])
 
-  def test_another_process_has_the_same_masks(self):
-    again = _Model()
-    with dropout.StepDropout(again, seed=1).at(tf.constant(7)):
-      self.assertAllEqual(again(), self._masks(7))
-
   def test_outside_at_keras_draws_the_masks(self):
     self._assert_differ(self.model(), self.model(), self._masks(7))
 
@@ -133,12 +128,6 @@ class StepDropoutTest(tf.test.TestCase):
       self.assertAllEqual(self._masks(7, 3), self._masks(7, 3))
       second = self.model.second(ones, training=True)
     self.assertAllEqual(self._masks(7), [first, second])
-
-  def test_parts_in_a_compiled_loop_equal_parts_in_python(self):
-    self.assertAllEqual(
-      tf.function(self._masks_in_a_loop)(),
-      [self._masks(7, part) for part in range(3)],
-    )
 
   def test_two_passes_under_xla_have_the_same_masks(self):
     @tf.function(jit_compile=True)

@@ -33,6 +33,12 @@ class DeviceRetrieverTest(parameterized.TestCase):
       self.results[case]['scores'], self.results['host']['scores'], atol=1e-6
     )
 
+  def test_devices_embed_blocks_as_one_does(self):
+    found = self.results['blocks']
+    self.assertEqual(found['four'].shape, (9, 4))
+    self.assertGreater(np.abs(found['one']).max(), 0.01)
+    np.testing.assert_allclose(found['four'], found['one'], atol=1e-5)
+
   def test_blocks_with_equal_embeddings_are_in_the_order_of_ids(self):
     ids = self.results['4 device']['block_ids']
     scores = self.results['4 device']['scores']

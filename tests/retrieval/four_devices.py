@@ -1,4 +1,4 @@
-"""Searches on one device and on four, for a test.
+"""Embeds blocks and searches, on one device and on four, for a test.
 
   python -m tests.retrieval.four_devices FILE.npz
 
@@ -21,12 +21,30 @@ from realm_tf import interfaces  # noqa: E402
 from realm_tf.index import embedding  # noqa: E402
 from realm_tf.index import exact_search  # noqa: E402
 from realm_tf.model import precision  # noqa: E402
+from realm_tf.model import realm_model  # noqa: E402
+from realm_tf.model import weights  # noqa: E402
 from realm_tf.retrieval import device_retriever  # noqa: E402
 from tests import forks  # noqa: E402
 from tests import tiny  # noqa: E402
 from tests.index import small  # noqa: E402
 
 _NUM_BLOCKS, _K = 300, 7
+
+
+def _embed(strategy):
+  """Returns embeddings of blocks by one device, and by a strategy's."""
+  model = small.model()
+  with strategy.scope():
+    copy = realm_model.RealmModel(small.CONFIG.model, [realm_model.EMBEDDER])
+  copy.load(weights.values(model.variables))
+  embed = embedding.compile_blocks(copy, small.SPECIAL_IDS, strategy=strategy)
+  with tempfile.TemporaryDirectory() as directory:
+    table = small.open_corpus(directory, (2, 60, 1, 13, 30, 13, 7, 36, 20))
+    one, ids = small.embed_all(table, model), np.arange(table.num_blocks)
+    lengths = small.CONFIG.lengths
+    # Batches of 3 and more cannot be split evenly.
+    four = embedding.embed_blocks(embed, table, ids, lengths, batch_size=3)
+  return {'one': one, 'four': four}
 
 
 def main(path: str):
@@ -64,7 +82,7 @@ def main(path: str):
   exact = exact_search.BruteForceSearcher(embeddings)
   results['host'] = exact.search(embed(query_ids), _K)
   cases = {case: found._asdict() for case, found in results.items()}
-  cases['blocks'] = {'embeddings': embeddings}
+  cases['blocks'] = {'embeddings': embeddings, **_embed(strategy)}
   forks.write(path, cases)
 
 

@@ -62,11 +62,6 @@ class LinkedBlocksTest(absltest.TestCase):
     self.assertEqual(found.block_ids.dtype, np.int32)
     self.assertEqual(found.scores.dtype, np.float32)
 
-  def test_without_seeds_there_is_no_block(self):
-    found = _expand([[-1, -1]], 2)
-    self.assertEqual(found.block_ids.tolist(), [[-1, -1]])
-    self.assertEqual(found.scores.tolist(), [[-np.inf, -np.inf]])
-
   @mock.patch.object(linked_blocks, 'NUM_SEEDS', 1)
   def test_only_the_first_seeds_are_followed(self):
     # Article 3 links to 0; the links of 4 are not followed.

@@ -139,12 +139,6 @@ class RetrieversTest(absltest.TestCase):
     batches.retrieve(retriever.of_texts(list('abcdefg')), 1)
     self.assertEqual(inner.calls, [(list('abcd'), 1), (list('efg'), 1)])
 
-  def test_no_query_gets_an_empty_result(self):
-    found = retriever.InBatches(_Lengths(), 4).retrieve(
-      retriever.of_texts([]), 3
-    )
-    self.assertEqual(found.block_ids.shape, (0, 3))
-
   @mock.patch.object(retriever, '_MOST_KEPT', 2)
   def test_the_same_text_is_searched_once(self):
     inner = _Lengths()

@@ -135,13 +135,6 @@ class FromBertTest(absltest.TestCase):
     self.assertEqual(before.keys(), after.keys())
     self._assert_reader_is_bert(after)
 
-  def test_without_a_model_only_embedders_are_published(self):
-    # An earlier run with a model ended before its first publication.
-    for name in ('params', 'checkpoints'):
-      shutil.rmtree(os.path.join(self.run_dir, name))
-    self._warm_start(self.run_dir)
-    self.assertFalse(realm_model.has_reader(self._published()))
-
 
 if __name__ == '__main__':
   absltest.main()

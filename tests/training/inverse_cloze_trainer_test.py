@@ -9,6 +9,7 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf.training import inverse_cloze_trainer
+from tests import forks
 from tests import tiny
 from tests.training import small_inverse_cloze
 
@@ -99,6 +100,26 @@ class InverseClozeTrainerTest(tf.test.TestCase, parameterized.TestCase):
     actual = small_inverse_cloze.compute(_TRAINER, 0.5, chunk_size=4)
     small_inverse_cloze.assert_close(actual, expected)
     self.assertNotAllClose(actual['loss'], _plain()['loss'], rtol=0.01)
+
+
+class ReplicasTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.results = forks.arrays_of('tests.training.two_replicas')
+
+  @parameterized.parameters(
+    ('two replicas', 'one replica'),
+    ('chunks, dropout', 'dropout'),  # The same dropout both times.
+  )
+  def test_cases_are_equal(self, case, expected):
+    small_inverse_cloze.assert_close(self.results[case], self.results[expected])
+
+  def test_dropout_changes_the_loss(self):
+    dropped, plain = (
+      float(self.results[case]['loss']) for case in ('dropout', 'one replica')
+    )
+    self.assertNotAlmostEqual(dropped, plain, 2)
 
 
 class _Towers:

@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.loop."""
 
-import itertools
 import os
 import signal
 import subprocess
@@ -123,7 +122,7 @@ class LoopTest(absltest.TestCase):
     self._train(trainer, 4, log_every=4, checkpoint_every=4)
     self.assertEqual(float(trainer.model.weight), 3.0)
     (row,) = self._rows()
-    self.assertEqual(row['skipped_steps'], 1)
+    self.assertEqual((row['skipped_steps'], row['skipped_in_a_row']), (1, 0))
     # The losses of the others: 0, -1, -2.
     self.assertEqual(row['loss'], -1.0)
     resumed = _Trainer()
@@ -159,9 +158,6 @@ class LoopTest(absltest.TestCase):
 
 
 class PrefetchTest(absltest.TestCase):
-  def test_keeps_the_order(self):
-    self.assertEqual(list(loop.prefetch(iter(range(20)))), list(range(20)))
-
   def test_an_exception_comes_at_its_place(self):
     def items():
       yield 1
@@ -184,18 +180,6 @@ class PrefetchTest(absltest.TestCase):
     ahead = loop.prefetch(items())
     self.assertEqual(next(ahead), 'in use')
     self.assertTrue(prepared.wait(timeout=10))
-
-  def test_prepares_two_items_ahead(self):
-    made = []
-
-    def items():
-      for i in itertools.count():
-        made.append(i)
-        yield i
-
-    ahead = loop.prefetch(items())
-    self.assertEqual([next(ahead) for _ in range(3)], [0, 1, 2])
-    self.assertLessEqual(len(made), 5)
 
   def test_begins_items_here_and_ends_them_elsewhere(self):
     begun, threads = [], set()

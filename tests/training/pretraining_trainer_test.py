@@ -113,12 +113,6 @@ class PretrainingTrainerTest(tf.test.TestCase):
     # The reader has dropout.
     self.assertNotAllClose(*(each['log_likelihood'] for each in logs))
 
-  def test_a_block_that_explains_y_alone_is_the_supervised_gradient(self):
-    model = _FakeModel([0.0, 0.0], [[1.0], [1e-12]])
-    _trainer(model, _batch(2, 1)).train(tf.constant(1))
-    # Appendix B: grad log p(z*|x) = [1, 0] - [1/2, 1/2].
-    self.assertAllClose(model.scores, [0.5, -0.5])
-
   def test_objectives_of_paper_and_release(self):
     for objective, p in (('per_query', 5 / 32), ('per_token', 3 / 8)):
       model = _FakeModel([0.0, 0.0], [[0.5, 0.5], [0.25, 0.25]])

@@ -18,9 +18,6 @@ from realm_tf.corpus import terms
 from realm_tf.data import block_table
 from realm_tf.model import realm_model
 from realm_tf.model import weights
-from realm_tf.run import layout
-from realm_tf.text import character_table
-from realm_tf.text import tokenizer_files
 from realm_tf.training import job
 from realm_tf.training import taggers
 from tests import fakes
@@ -156,22 +153,6 @@ class BertTaggerTest(absltest.TestCase):
           if word.lower() in _NAMES
         ],
       )
-
-  def test_a_cased_vocabulary_distinguishes_names_from_words(self):
-    folder = self.create_tempdir().full_path
-    cased = character_table.CharacterRules(lowercase=False, strip_accents=False)
-    tokenizer = fakes.tokenizer('the saw rose Rose')
-    tokenizer_files.write(folder, tokenizer.vocabulary, cased)
-    words = itertools.permutations(['the', 'saw', 'rose', 'Rose'])
-    taggers.run(
-      _config(),
-      [*map(_sentence, words)],
-      job.Job(folder + '/tagger'),
-      vocab_file=layout.vocab_file(folder),
-    )
-    tagger = taggers.load(folder + '/tagger')
-    found = tagger.entities(['the rose saw', 'the Rose saw'])
-    self.assertEqual(found, [[], [(4, 8, 'PER')]])
 
   def test_tags_dates_too(self):
     (spans,) = taggers.make(f'bert:{self.directory}').tag(['li saw 4 July'])
