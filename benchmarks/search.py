@@ -75,7 +75,13 @@ class _Ours:
     built = searchers.build(self.blocks, config)
     secs = time.perf_counter() - begun
     if name not in searchers.EXACT_KINDS:
-      built = searchers.tune(built, self.blocks, config, self._tuning_queries)
+      built = searchers.tune(
+        built.searcher.searcher,
+        built.settings,
+        self.blocks,
+        config,
+        self._tuning_queries,
+      )
     self._searchers[name] = built.searcher
     found = built.searcher.search(self.queries, peer_search.TOP).block_ids
     recall = peer_search.recall(found, self.expected)

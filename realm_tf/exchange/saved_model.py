@@ -4,6 +4,8 @@ Loading it needs only tensorflow and tensorflow_text. docs/export.md shows how
 TensorFlow Serving runs it.
 """
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
@@ -62,7 +64,7 @@ def export(
       'with bin.make_blocks.'
     )
   module = tf.train.Checkpoint()
-  module.searcher = _searcher(
+  module.searcher, find = _searcher(
     loaded,
     searcher,
     graph_answerer.num_searched(finetuning, loaded.table.num_blocks),
@@ -74,7 +76,7 @@ def export(
     loaded.table.num_blocks,
     loaded.model,
     reader,
-    module.searcher.find,
+    find,
     loaded.config.lengths,
     finetuning,
     loading.confidence_of(loaded, choices, finetuning),
@@ -88,10 +90,11 @@ def export(
 
 
 def _searcher(loaded, name, k):
-  """Returns a module; its `find` searches the top `k` inside a graph."""
+  """Returns a module, and its search of the top `k` inside a graph."""
   embeddings, config = loaded.index.embeddings, loaded.config.index
   if name == 'exact':
-    return ExactSearch(embeddings)
+    exact = ExactSearch(embeddings)
+    return exact, exact.find
   from realm_tf.index import scann_module
 
   built = scann_module.ScannModule.build(embeddings, config)
@@ -106,10 +109,8 @@ def _searcher(loaded, name, k):
     tokenizer.mask_id,
   )
   settings = {'kind': name}
-  tuned = searchers.tune(
-    searchers.Built(built, settings), embeddings, config, queries, [k]
-  )
-  return tuned.searcher.at(k)
+  tuned = searchers.tune(built, settings, embeddings, config, queries, [k])
+  return built, functools.partial(built.find, effort=tuned.searcher.efforts[k])
 
 
 def in_batches(answerer: graph_answerer.GraphAnswerer):

@@ -41,14 +41,12 @@ _MAX_LEAVES = 65536
 class MilvusSearcher(searcher.ApproximateSearcher):
   """Searches one complete, loaded collection by inner product.
 
-  `num_leaves` is Milvus' nlist; `effort` is its nprobe and reorder_k.
+  `num_leaves` is Milvus' nlist; an effort is its nprobe and reorder_k.
   """
 
-  def __init__(
-    self, saved: dict[str, str], num_leaves: int, effort: searcher.Effort
-  ):
+  def __init__(self, saved: dict[str, str], num_leaves: int):
     self._saved = saved  # Of `_SAVED`.
-    self.num_leaves, self.effort = num_leaves, effort
+    self.num_leaves = num_leaves
     self._client = _connect(saved['uri'])
 
   @classmethod
@@ -56,7 +54,7 @@ class MilvusSearcher(searcher.ApproximateSearcher):
     cls, embeddings: np.ndarray, config: config_lib.IndexConfig
   ) -> 'MilvusSearcher':
     """Fills a new collection with float32 [N, D]; drops it after an error."""
-    leaves, effort = searcher.untuned(config, len(embeddings))
+    leaves, _ = searcher.untuned(config, len(embeddings))
     leaves = min(leaves, _MAX_LEAVES)
     collection = f'realm_{uuid.uuid4().hex[:12]}'
     client = _connect(config.uri)
@@ -69,28 +67,28 @@ class MilvusSearcher(searcher.ApproximateSearcher):
         _drop(client, collection)
         raise
     saved = {'uri': config.uri, 'collection': collection}
-    return cls(saved, leaves, effort)
+    return cls(saved, leaves)
 
   @classmethod
-  def load(
-    cls, directory: str, num_leaves: int, effort: searcher.Effort
-  ) -> 'MilvusSearcher':
+  def load(cls, directory: str, num_leaves: int) -> 'MilvusSearcher':
     """Opens the collection whose name `save` wrote."""
     saved, client = _open(directory)
     with _refusals(saved['uri']):
       client.load_collection(saved['collection'])
-    return cls(saved, num_leaves, effort)
+    return cls(saved, num_leaves)
 
   def save(self, directory: str) -> None:
     """Writes the name of the collection; the vectors stay on the server."""
     with open(os.path.join(directory, _FILE), 'w', encoding='utf-8') as file:
       json.dump(self._saved, file)
 
-  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
+  def search(
+    self, queries: np.ndarray, k: int, effort: searcher.Effort
+  ) -> interfaces.Neighbors:
     ids, scores = searcher.nothing(len(queries), k)
-    effort = {
-      'nprobe': min(self.effort.leaves_to_search, self.num_leaves),
-      'reorder_k': max(k, self.effort.num_to_rescore),
+    params = {
+      'nprobe': min(effort.leaves_to_search, self.num_leaves),
+      'reorder_k': max(k, effort.num_to_rescore),
     }
     for start in range(0, len(queries), _MAX_QUERIES):
       with _refusals(self._saved['uri']):
@@ -99,7 +97,7 @@ class MilvusSearcher(searcher.ApproximateSearcher):
           data=list(np.asarray(queries[start : start + _MAX_QUERIES], 'f')),
           limit=k,
           output_fields=[_ID],
-          search_params={'metric_type': 'IP', 'params': effort},
+          search_params={'metric_type': 'IP', 'params': params},
           # The collection never changes, so no search has to wait for writes.
           # With 'Strong', single queries take 30 times as long.
           consistency_level='Eventually',

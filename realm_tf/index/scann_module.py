@@ -37,18 +37,10 @@ class ScannModule(tf.Module):
   The class is a `searcher.ApproximateSearcher` without `save`.
   """
 
-  def __init__(
-    self,
-    state: tf.Module,
-    shared_name: str,
-    num_leaves: int,
-    effort: searcher.Effort,
-  ):
+  def __init__(self, state: tf.Module, num_leaves: int):
     super().__init__(name='scann')
-    self._state = state
-    self._shared_name = shared_name
-    self.num_leaves = num_leaves
-    self.effort = effort
+    self._state, self.num_leaves = state, num_leaves
+    self._shared_name = f'realm_tf-{uuid.uuid4()}'
 
   @classmethod
   def build(
@@ -66,16 +58,17 @@ class ScannModule(tf.Module):
       scann_ops.builder, embeddings, leaves, effort
     ).reorder(min(effort.num_to_rescore, number))
     state = builder.build().serialize_to_module()
-    return cls(state, f'realm_tf-{uuid.uuid4()}', leaves, effort)
+    return cls(state, leaves)
 
-  def with_effort(self, effort: searcher.Effort) -> 'ScannModule':
-    return ScannModule(self._state, self._shared_name, self.num_leaves, effort)
-
-  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
-    found = self.find(tf.constant(queries, tf.float32), k)
+  def search(
+    self, queries: np.ndarray, k: int, effort: searcher.Effort
+  ) -> interfaces.Neighbors:
+    found = self.find(tf.constant(queries, tf.float32), k, effort)
     return interfaces.Neighbors(*(values.numpy() for values in found))
 
-  def find(self, queries: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
+  def find(
+    self, queries: tf.Tensor, k: int, effort: searcher.Effort
+  ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns ids and scores of the top `k` as tensors, [B, k]."""
     # The op refuses an empty batch.
     number = tf.shape(queries)[0]
@@ -88,8 +81,8 @@ class ScannModule(tf.Module):
       handle,
       padded,
       k,
-      max(k, self.effort.num_to_rescore),
-      self.effort.leaves_to_search,
+      max(k, effort.num_to_rescore),
+      effort.leaves_to_search,
       False,
     )
     # The op returns fewer than k columns if no query has k hits.

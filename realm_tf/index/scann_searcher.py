@@ -40,10 +40,8 @@ _NICE = 10
 class ScannSearcher(searcher_lib.ApproximateSearcher):
   """Tree partitioning, asymmetric hashing, then exact rescoring."""
 
-  def __init__(self, handle: Any, num_leaves: int, effort: searcher_lib.Effort):
-    self._handle = handle
-    self.num_leaves = num_leaves
-    self.effort = effort
+  def __init__(self, handle: Any, num_leaves: int):
+    self._handle, self.num_leaves = handle, num_leaves
 
   @classmethod
   def build(
@@ -65,12 +63,10 @@ class ScannSearcher(searcher_lib.ApproximateSearcher):
       soar_lambda=_SOAR_LAMBDA if num_blocks >= _MIN_SPILLING_BLOCKS else None,
     )
     builder = builder.reorder(min(effort.num_to_rescore, num_blocks))
-    return cls(builder.build(), leaves, effort)
+    return cls(builder.build(), leaves)
 
   @classmethod
-  def load(
-    cls, directory: str, num_leaves: int, effort: searcher_lib.Effort
-  ) -> 'ScannSearcher':
+  def load(cls, directory: str, num_leaves: int) -> 'ScannSearcher':
     """Loads the files that `save` wrote into a local directory."""
     from scann.scann_ops.py import scann_ops_pybind
 
@@ -80,18 +76,20 @@ class ScannSearcher(searcher_lib.ApproximateSearcher):
     handle = scann_ops_pybind.ScannSearcher(
       scann_ops_pybind.scann_pybind.ScannNumpy(directory, assets)
     )
-    return cls(handle, num_leaves, effort)
+    return cls(handle, num_leaves)
 
   def save(self, directory: str) -> None:
     """Writes the searcher into a local directory, which can be moved."""
     self._handle.serialize(directory, relative_path=True)
 
-  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
+  def search(
+    self, queries: np.ndarray, k: int, effort: searcher_lib.Effort
+  ) -> interfaces.Neighbors:
     queries = np.ascontiguousarray(queries, np.float32)
     options = {
       'final_num_neighbors': k,
-      'pre_reorder_num_neighbors': max(k, self.effort.num_to_rescore),
-      'leaves_to_search': self.effort.leaves_to_search,
+      'pre_reorder_num_neighbors': max(k, effort.num_to_rescore),
+      'leaves_to_search': effort.leaves_to_search,
     }
     if len(queries) == 1:  # No threads to wake.
       found = self._handle.search(queries[0], **options)
@@ -208,9 +206,7 @@ def _serve(
   sys.modules['tensorflow'] = None
   pipe = connection.Connection(int(number))
   efforts = {k: searcher_lib.Effort(*e) for k, e in json.loads(efforts_json)}
-  loaded = ScannSearcher.load(
-    directory, int(num_leaves), next(iter(efforts.values()))
-  )
+  loaded = ScannSearcher.load(directory, int(num_leaves))
   searcher = searcher_lib.TunedSearcher(loaded, efforts)
   pipe.send_bytes(b'ready')
   with contextlib.suppress(EOFError):

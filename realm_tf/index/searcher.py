@@ -1,7 +1,6 @@
 """Interface of all nearest-neighbour searchers and of their results."""
 
 from collections.abc import Mapping
-import copy
 import math
 from typing import NamedTuple, Protocol
 
@@ -22,17 +21,15 @@ class Effort(NamedTuple):
   num_to_rescore: int  # Approximate hits that are rescored exactly.
 
 
-class ApproximateSearcher(interfaces.Searcher, Protocol):
-  """A searcher over partitions that can search with any effort."""
+class ApproximateSearcher(Protocol):
+  """A searcher over partitions."""
 
   num_leaves: int
-  effort: Effort
 
-  def with_effort(self, effort: Effort) -> 'ApproximateSearcher':
-    """Returns a searcher over the same memory with another effort."""
-    changed = copy.copy(self)
-    changed.effort = effort
-    return changed
+  def search(
+    self, queries: np.ndarray, k: int, effort: Effort
+  ) -> interfaces.Neighbors:
+    """Searches as an `interfaces.Searcher`, with an effort."""
 
   def save(self, directory: str) -> None:
     """Writes the searcher into an existing, local directory."""
@@ -47,20 +44,16 @@ class TunedSearcher:
   def __init__(
     self, searcher: ApproximateSearcher, efforts: Mapping[int, Effort]
   ):
-    self._searcher = searcher
+    self.searcher = searcher
     self.efforts = dict(sorted(efforts.items()))
 
-  def at(self, k: int) -> ApproximateSearcher:
-    """Returns the searcher with the effort for `k` blocks."""
+  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     enough = (tuned for tuned in self.efforts if tuned >= k)
     tuned = next(enough, max(self.efforts))
-    return self._searcher.with_effort(self.efforts[tuned])
-
-  def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
-    return self.at(k).search(queries, k)
+    return self.searcher.search(queries, k, self.efforts[tuned])
 
   def save(self, directory: str) -> None:
-    self._searcher.save(directory)
+    self.searcher.save(directory)
 
 
 def untuned(

@@ -107,15 +107,16 @@ def build(
     return Built(_exact(settings, embeddings), settings)
   searcher = _adapter(settings['kind']).build(embeddings, config)
   settings['num_leaves'] = searcher.num_leaves
-  settings['efforts'] = [{'k': _TOP, **searcher.effort._asdict()}]
-  built = Built(searcher, settings)
-  if queries is None or not len(queries):
-    return built
-  return tune(built, embeddings, config, queries, ks)
+  if queries is not None and len(queries):
+    return tune(searcher, settings, embeddings, config, queries, ks)
+  _, effort = searcher_lib.untuned(config, len(embeddings))
+  settings['efforts'] = [{'k': _TOP, **effort._asdict()}]
+  return Built(searcher_lib.TunedSearcher(searcher, {_TOP: effort}), settings)
 
 
 def tune(
-  built: Built,
+  searcher: searcher_lib.ApproximateSearcher,
+  settings: dict[str, Any],
   embeddings: np.ndarray,
   config: config_lib.IndexConfig,
   queries: np.ndarray,
@@ -124,18 +125,17 @@ def tune(
   """Returns the approximate searcher with efforts tuned on `queries`.
 
   Args:
-    built: Result of `build` without queries.
+    settings: Its settings so far.
     queries: float32 [Q, D], held out; Q > 0.
     ks: Numbers of blocks that jobs search for; each gets its effort.
   """
-  searcher: Any = built.searcher
   num_blocks, target = len(embeddings), config.recall_target
   ks = sorted({min(k, num_blocks) for k in ks})
   exact = exact_search.BruteForceSearcher(embeddings)
   expected_ids = exact.search(queries, ks[-1]).block_ids
   rows, chosen_of, leaves = [], {}, 1
   for k in ks:
-    candidates = [searcher.effort]
+    candidates = [searcher_lib.untuned(config, num_blocks)[1]]
     if target:
       # A larger k needs at least the leaves of a smaller k.
       candidates = efforts(searcher.num_leaves, num_blocks, k, leaves)
@@ -146,7 +146,7 @@ def tune(
     chosen_of[k], leaves = chosen, chosen.leaves_to_search
     rows.append({'k': k, **chosen._asdict(), 'measured': found})
   settings = {
-    **built.settings,
+    **settings,
     'efforts': rows,
     'recall': {'target': target, 'num_queries': len(queries)},
   }
@@ -216,7 +216,7 @@ def choose(
 
   @functools.cache
   def measure(effort: searcher_lib.Effort) -> float:
-    found = searcher.with_effort(effort).search(queries, k)
+    found = searcher.search(queries, k, effort)
     return recall(found.block_ids, expected_ids)
 
   for effort in candidates:
@@ -317,9 +317,7 @@ def load(
       from realm_tf.index import scann_searcher
 
       return scann_searcher.ScannProcess.load(path, leaves, efforts)
-    searcher = _adapter(settings['kind']).load(
-      path, leaves, next(iter(efforts.values()))
-    )
+    searcher = _adapter(settings['kind']).load(path, leaves)
   return searcher_lib.TunedSearcher(searcher, efforts)
 
 

@@ -58,10 +58,7 @@ class MilvusSearcherTest(absltest.TestCase):
 
   def test_searching_all_leaves_is_exact(self):
     searcher = self._build()
-    few = searcher.with_effort(searcher_lib.Effort(1, 300))
-    found = searcher.with_effort(searcher_lib.Effort(4, 300)).search(
-      self.queries, 305
-    )
+    found = searcher.search(self.queries, 305, searcher_lib.Effort(4, 300))
     expected = self._exact(300)
     np.testing.assert_array_equal(found.block_ids[:, :300], expected.block_ids)
     np.testing.assert_allclose(
@@ -70,7 +67,8 @@ class MilvusSearcherTest(absltest.TestCase):
     # There are no more blocks.
     self.assertTrue((found.block_ids[:, 300:] == interfaces.NULL_BLOCK).all())
     self.assertTrue(np.isneginf(found.scores[:, 300:]).all())
-    less = few.search(self.queries, 10).block_ids
+    few = searcher_lib.Effort(1, 300)
+    less = searcher.search(self.queries, 10, few).block_ids
     self.assertLess((less == expected.block_ids[:, :10]).mean(), 1)
 
   def test_many_queries_and_rows_are_sent_in_parts(self):
@@ -78,8 +76,8 @@ class MilvusSearcherTest(absltest.TestCase):
       mock.patch.object(milvus_searcher, '_INSERT_BYTES', 4 * 8 * 77),
       mock.patch.object(milvus_searcher, '_MAX_QUERIES', 3),
     ):
-      searcher = self._build().with_effort(searcher_lib.Effort(4, 300))
-      found = searcher.search(self.queries, 5)
+      effort = searcher_lib.Effort(4, 300)
+      found = self._build().search(self.queries, 5, effort)
     np.testing.assert_array_equal(found.block_ids, self._exact(5).block_ids)
 
   def test_is_tuned_saved_and_loaded_as_other_searchers(self):
@@ -144,7 +142,7 @@ class MilvusSearcherTest(absltest.TestCase):
     searcher.save(path)
     milvus_searcher.MilvusSearcher.drop(path)
     with self.assertRaisesRegex(errors.UserError, '`index.uri` must be'):
-      milvus_searcher.MilvusSearcher.load(path, 4, searcher.effort)
+      milvus_searcher.MilvusSearcher.load(path, 4)
 
 
 if __name__ == '__main__':

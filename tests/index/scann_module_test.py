@@ -11,6 +11,8 @@ from realm_tf.index import exact_search
 from realm_tf.index import scann_module
 from realm_tf.index import searcher
 
+_ALL = searcher.Effort(20, 400)  # Leaves of 400 points.
+
 
 def _clustered(seed):
   rng = np.random.default_rng(seed)
@@ -20,10 +22,7 @@ def _clustered(seed):
 
 
 def _build(points):
-  """Returns a module that searches all leaves."""
-  config = config_lib.IndexConfig()
-  built = scann_module.ScannModule.build(points, config)
-  return built.with_effort(searcher.Effort(built.num_leaves, 400))
+  return scann_module.ScannModule.build(points, config_lib.IndexConfig())
 
 
 def _saved(module, path):
@@ -31,7 +30,7 @@ def _saved(module, path):
   holder = tf.train.Checkpoint()
   holder.module = module
   holder.find = tf.function(
-    lambda queries: module.find(queries, 5),
+    lambda queries: module.find(queries, 5, _ALL),
     input_signature=[tf.TensorSpec([None, 8], tf.float32)],
   )
   tf.saved_model.save(holder, path)
@@ -47,17 +46,17 @@ class ScannModuleTest(absltest.TestCase):
   def test_searching_all_leaves_is_exact(self):
     queries = self.points[:7]
     expected = exact_search.BruteForceSearcher(self.points).search(queries, 5)
-    found = self.module.search(queries, 5)
+    found = self.module.search(queries, 5, _ALL)
     np.testing.assert_array_equal(found.block_ids, expected.block_ids)
     np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
 
   def test_an_empty_batch_finds_nothing(self):
-    found = self.module.search(np.zeros([0, 8], np.float32), 5)
+    found = self.module.search(np.zeros([0, 8], np.float32), 5, _ALL)
     self.assertEqual(found.block_ids.shape, (0, 5))
 
   def test_missing_hits_are_marked(self):
-    little = self.module.with_effort(searcher.Effort(1, 400))
-    found = little.search(self.points[:3], 300)
+    little = searcher.Effort(1, 400)
+    found = self.module.search(self.points[:3], 300, little)
     missing = found.block_ids == interfaces.NULL_BLOCK
     self.assertTrue(missing.any())
     np.testing.assert_array_equal(found.scores == -np.inf, missing)
@@ -68,7 +67,8 @@ class ScannModuleTest(absltest.TestCase):
     for i, module in enumerate((self.module, other)):
       loaded = _saved(module, f'{self.create_tempdir().full_path}/{i}')
       np.testing.assert_array_equal(
-        loaded.find(queries)[0], module.search(queries.numpy(), 5).block_ids
+        loaded.find(queries)[0],
+        module.search(queries.numpy(), 5, _ALL).block_ids,
       )
 
   def test_few_blocks_are_refused(self):

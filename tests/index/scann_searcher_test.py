@@ -16,6 +16,7 @@ from realm_tf.index import exact_search
 from realm_tf.index import scann_searcher
 from realm_tf.index import searcher as searcher_lib
 
+_ALL = searcher_lib.Effort(leaves_to_search=10, num_to_rescore=1000)
 _EFFORT = searcher_lib.Effort(leaves_to_search=9, num_to_rescore=50)
 
 # Loads a searcher and is killed before any clean-up.
@@ -35,12 +36,9 @@ def _normal(*shape):
   return np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
 
-def _build(blocks, num_leaves=10, share=1.0, rescored=1000):
-  """Returns a searcher that visits this share of its leaves."""
+def _build(blocks, num_leaves=10):
   config = config_lib.IndexConfig(num_leaves=num_leaves)
-  built = scann_searcher.ScannSearcher.build(blocks, config)
-  visited = round(share * built.num_leaves)
-  return built.with_effort(searcher_lib.Effort(visited, rescored))
+  return scann_searcher.ScannSearcher.build(blocks, config)
 
 
 class ScannSearcherTest(parameterized.TestCase):
@@ -49,20 +47,20 @@ class ScannSearcherTest(parameterized.TestCase):
     blocks, queries = _normal(1000, 16), -_normal(8, 16)
     expected = exact_search.BruteForceSearcher(blocks).search(queries, k)
     searcher = _build(blocks)
-    actual = searcher.search(queries, k)
+    actual = searcher.search(queries, k, _ALL)
     np.testing.assert_array_equal(actual.block_ids, expected.block_ids)
     np.testing.assert_allclose(actual.scores, expected.scores, rtol=1e-5)
     self.assertEqual(actual.block_ids.dtype, np.int32)
     self.assertEqual(actual.scores.dtype, np.float32)
     for row, query in enumerate(queries):
-      alone = searcher.search(query[None], k)
+      alone = searcher.search(query[None], k, _ALL)
       np.testing.assert_array_equal(alone.block_ids[0], actual.block_ids[row])
 
   def test_missing_hits_have_no_id(self):
     # One of 8 partitions is searched; a partition has about 5 of 40 blocks.
     blocks = _normal(40, 8)
-    searcher = _build(blocks, num_leaves=8, share=1 / 8, rescored=40)
-    neighbors = searcher.search(blocks[:3], 30)
+    one = searcher_lib.Effort(1, 40)
+    neighbors = _build(blocks, num_leaves=8).search(blocks[:3], 30, one)
     self.assertEqual(neighbors.block_ids.shape, (3, 30))
     for query, ids, scores in zip(blocks, *neighbors):
       found = ids != interfaces.NULL_BLOCK
@@ -79,7 +77,7 @@ class ScannSearcherTest(parameterized.TestCase):
   @parameterized.parameters(3, 4)
   def test_smallest_corpus(self, width):
     blocks = _normal(searcher_lib.MIN_BLOCKS, width)
-    neighbors = _build(blocks).search(blocks[:2], 25)
+    neighbors = _build(blocks).search(blocks[:2], 25, _ALL)
     for row in searcher_lib.fill(neighbors, 25).block_ids.tolist():
       self.assertEqual(sorted(row[:16]), list(range(16)))
       self.assertEqual(row[16:], [interfaces.NULL_BLOCK] * 9)
@@ -97,17 +95,17 @@ class ScannSearcherTest(parameterized.TestCase):
 
   def test_a_saved_searcher_can_move_and_nothing_is_unpickled(self):
     blocks, queries = _normal(200, 8), -_normal(5, 8)
-    built = _build(blocks, share=0.5)
+    built = _build(blocks)
     path = self.create_tempdir().full_path
     built.save(path)
     # Unpickling this file would raise.
     pathlib.Path(path, 'scann_docids.pkl').write_bytes(b'no pickle')
     os.rename(path, path + '_moved')
     loaded = scann_searcher.ScannSearcher.load(
-      path + '_moved', built.num_leaves, built.effort
+      path + '_moved', built.num_leaves
     )
     for actual, expected in zip(
-      loaded.search(queries, 7), built.search(queries, 7)
+      loaded.search(queries, 7, _EFFORT), built.search(queries, 7, _EFFORT)
     ):
       np.testing.assert_array_equal(actual, expected)
 
@@ -117,7 +115,7 @@ class ScannProcessTest(absltest.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.queries = -_normal(40, 8)
-    cls.built = _build(_normal(300, 8)).with_effort(_EFFORT)
+    cls.built = _build(_normal(300, 8))
 
   def setUp(self):
     super().setUp()
@@ -137,7 +135,7 @@ class ScannProcessTest(absltest.TestCase):
       *((40, 6, _EFFORT), (1, 10, _EFFORT), (2, 305, _EFFORT)),
     ):
       queries = self.queries[:size]
-      expected = self.built.with_effort(effort).search(queries, k)
+      expected = self.built.search(queries, k, effort)
       expected = searcher_lib.fill(expected, k)
       for actual, same in zip(loaded.search(queries, k), expected):
         np.testing.assert_array_equal(actual, same)

@@ -101,7 +101,7 @@ class SearchersTest(parameterized.TestCase):
     config = _config('scann', num_leaves=20, recall_target=0)
     blocks = _normal(500, 8)
     built = searchers.build(blocks, config)
-    self.assertEqual(built.searcher.effort, (2, 200))
+    self.assertEqual(built.searcher.efforts, {10: (2, 200)})
     self.assertNotIn('recall', built.settings)
     built = searchers.build(blocks, config, _normal(5, 8), (10, 100))
     self.assertEqual(built.searcher.efforts, {10: (2, 200), 100: (2, 200)})

@@ -20,19 +20,15 @@ _MASK = tiny.TOKENIZER.mask_id
 class _SlicedTwin:
   """Exact search among the first blocks; each leaf is a tenth of all."""
 
-  def __init__(self, embeddings, effort=None):
-    self.effort = effort
+  def __init__(self, embeddings):
     self._embeddings = embeddings
     self.tried = []
 
-  def with_effort(self, effort):
+  def search(self, queries, k, effort):
     self.tried.append(effort)
-    return _SlicedTwin(self._embeddings, effort)
-
-  def search(self, queries, k):
-    seen = len(self._embeddings) * self.effort.leaves_to_search // _LEAVES
+    seen = len(self._embeddings) * effort.leaves_to_search // _LEAVES
     # Too little rescoring finds nothing.
-    blocks = self._embeddings * (self.effort.num_to_rescore >= 40)
+    blocks = self._embeddings * (effort.num_to_rescore >= 40)
     return exact_search.BruteForceSearcher(blocks[:seen]).search(queries, k)
 
 
