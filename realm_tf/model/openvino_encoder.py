@@ -15,7 +15,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.model import bert
-from realm_tf.model import span_reader
+from realm_tf.model import readers
 from realm_tf.model import weights
 
 # OpenVINO counts its runs on a host of its maker, and below the home directory.
@@ -219,10 +219,7 @@ class OpenvinoReader:
   """
 
   def __init__(
-    self,
-    reader: span_reader.SpanReader,
-    config: config_lib.BertConfig,
-    dtype: str,
+    self, reader: readers.SpanReader, config: config_lib.BertConfig, dtype: str
   ):
     self._encode = OpenvinoEncoder(reader.encoder, config, dtype)
     self._max_width, self._is_inner = reader.max_span_width, reader.is_inner

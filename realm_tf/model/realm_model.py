@@ -23,12 +23,11 @@ from realm_tf import errors
 from realm_tf.model import bert
 from realm_tf.model import bfloat16_layer
 from realm_tf.model import embedder as embedder_lib
-from realm_tf.model import knowledge_encoder as knowledge_encoder_lib
 from realm_tf.model import lean_encoder
 from realm_tf.model import path_scorer
 from realm_tf.model import precision
+from realm_tf.model import readers
 from realm_tf.model import seq2seq as seq2seq_lib
-from realm_tf.model import span_reader as span_reader_lib
 from realm_tf.model import weights
 
 EMBEDDER, MASKED_LM, SPAN = 'embedder', 'masked_lm', 'span'
@@ -106,7 +105,7 @@ class RealmModel(tf.Module):
       reader_bert = bert.build_encoder(config.reader_bert, 'reader_bert')
     if MASKED_LM in parts:
       head = bert.build_masked_lm_head(reader_bert, config.reader_bert)
-      self.knowledge_encoder = knowledge_encoder_lib.KnowledgeEncoder(
+      self.knowledge_encoder = readers.KnowledgeEncoder(
         reader_bert,
         head,
         self._lean(reader_bert, config.reader_bert),
@@ -115,7 +114,7 @@ class RealmModel(tf.Module):
         else None,
       )
     if SPAN in parts:
-      self.span_reader = span_reader_lib.SpanReader(
+      self.span_reader = readers.SpanReader(
         reader_bert,
         config.span_hidden_size,
         config.max_span_width,

@@ -16,7 +16,7 @@ from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.model import bert
 from realm_tf.model import openvino_encoder
-from realm_tf.model import span_reader
+from realm_tf.model import readers
 from tests import source_tree
 
 # For each of three rows: lengths of the first and the second segment.
@@ -143,7 +143,7 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
   def test_agrees_with_the_exact_reader(self, has_words, head):
     encoder = bert.build_encoder(_config())
     is_inner = np.arange(50) % 5 == 0 if has_words else None
-    exact = span_reader.SpanReader(
+    exact = readers.SpanReader(
       encoder, 8, 4, is_inner=is_inner, null_spans=has_words, head=head
     )
     tokens = _tokens(_PAIRS)
@@ -186,7 +186,7 @@ class OpenvinoReaderTest(tf.test.TestCase, parameterized.TestCase):
 
 
 def _small():
-  exact = span_reader.SpanReader(
+  exact = readers.SpanReader(
     bert.build_encoder(_config()), hidden_size=8, max_span_width=4
   )
   exact({name: ids[:, None] for name, ids in _tokens(_PAIRS).items()}, 20)

@@ -1,13 +1,14 @@
-"""Tests for realm_tf.model.span_reader."""
+"""Tests for realm_tf.model.readers."""
 
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
+import tf_keras
 
 from realm_tf import interfaces
 from realm_tf.data import joining
 from realm_tf.model import bert
-from realm_tf.model import span_reader
+from realm_tf.model import readers
 from tests import tiny
 from tests.model import one_hot_encoder
 
@@ -55,7 +56,7 @@ def _slow_scores(layer, states, question_length, body_length):
 
 class HandComputedTest(tf.test.TestCase):
   def test_adds_start_and_end_halves(self):
-    layer = span_reader.SpanReader(one_hot_encoder.OneHotEncoder(6), 2, 3)
+    layer = readers.SpanReader(one_hot_encoder.OneHotEncoder(6), 2, 3)
     tokens = _pairs([[3]], [[[4, 5, 4]]])  # [CLS] 3 [SEP] 4 5 4 [SEP]
     layer(tokens, body_length=3)  # Builds the weights.
     kernel = np.zeros([6, 4])
@@ -77,7 +78,7 @@ class HandComputedTest(tf.test.TestCase):
     )
 
   def test_null_spans_are_scored_from_cls(self):
-    layer = span_reader.SpanReader(
+    layer = readers.SpanReader(
       one_hot_encoder.OneHotEncoder(6), 2, 3, null_spans=True
     )
     tokens = _pairs([[3]], [[[4, 5]]])
@@ -87,7 +88,7 @@ class HandComputedTest(tf.test.TestCase):
     self.assertAllClose(layer(tokens, body_length=2).null, [[1.5]])
 
   def test_a_reader_without_null_spans_has_no_weights_for_them(self):
-    layer = span_reader.SpanReader(one_hot_encoder.OneHotEncoder(6), 2, 3)
+    layer = readers.SpanReader(one_hot_encoder.OneHotEncoder(6), 2, 3)
     null = layer(_pairs([[3]], [[[4], [5]]]), body_length=1).null
     self.assertAllEqual(null, [[interfaces.NO_SCORE] * 2])
     self.assertLen(layer.weights, 6)  # Three layers.
@@ -95,7 +96,7 @@ class HandComputedTest(tf.test.TestCase):
 
 class LinearHeadTest(tf.test.TestCase):
   def _read(self, head):
-    layer = span_reader.SpanReader(
+    layer = readers.SpanReader(
       one_hot_encoder.OneHotEncoder(6), max_span_width=2, head=head
     )
     # Block 0: [CLS] 3 [SEP] 4 5 [SEP]; block 1: [CLS] 3 [SEP] 4 [SEP].
@@ -136,7 +137,7 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
     super().setUp()
     tf.random.set_seed(0)
     self.encoder = bert.build_encoder(_CONFIG)
-    self.layer = span_reader.SpanReader(self.encoder, 4, 3)
+    self.layer = readers.SpanReader(self.encoder, 4, 3)
     self.questions = [[3, 4, 0], [5, 0, 0]]
     self.bodies = [
       [[6, 7, 8, 9, 10], [11, 12, 0, 0, 0]],
@@ -197,7 +198,7 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.parameters(5, 7)
   def test_no_span_cuts_a_word(self, body_length):
     # Wordpieces 7 and 10 are inside words: 6 7 | 8 | 9 10; 14 | 15 ...
-    words = span_reader.SpanReader(
+    words = readers.SpanReader(
       self.encoder, 4, 3, is_inner=np.isin(np.arange(20), [7, 10])
     )
     tokens = _pairs(self.questions, self.bodies)
@@ -214,12 +215,97 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_word_may_end_with_a_cut_body(self):
     # The body is cut after 8, so 9 is not seen to go on.
-    words = span_reader.SpanReader(
-      self.encoder, 4, 3, is_inner=np.arange(20) == 9
-    )
+    words = readers.SpanReader(self.encoder, 4, 3, is_inner=np.arange(20) == 9)
     tokens = _pairs([[3, 4]], [[[6, 7, 8, 9]]], at_most=8)
     exists = interfaces.has_score(words(tokens, body_length=4).spans)
     self.assertEqual(np.sum(exists), 3 + 2 + 1)
+
+
+class _TransitionHead(tf_keras.layers.Layer):
+  """Row t of the table is p(y) after token t."""
+
+  _LOGITS = np.log(
+    [
+      [1 / 4, 1 / 4, 1 / 4, 1 / 4],
+      [1 / 8, 1 / 8, 1 / 4, 1 / 2],
+      [1 / 2, 1 / 4, 1 / 8, 1 / 8],
+      [1 / 16, 1 / 16, 3 / 8, 1 / 2],
+    ]
+  ).astype(np.float32)
+
+  def call(self, states, positions):
+    # A constant of 5 is added: without normalization, log p would be wrong.
+    return 5 + tf.gather(states, positions, batch_dims=1) @ self._LOGITS
+
+
+class MaskedTokensTest(tf.test.TestCase):
+  def test_reads_the_gold_tokens_at_their_positions(self):
+    layer = readers.KnowledgeEncoder(
+      one_hot_encoder.OneHotEncoder(4), _TransitionHead()
+    )
+    # B = 1, K = 3, M = 2: position 2, gold 3, and position 0, gold 2.
+    actual = layer(
+      tiny.tokens([[[1, 2, 3], [2, 3, 1], [3, 1, 2]]]),
+      tf.constant([[2, 0]]),
+      tf.constant([[3, 2]]),
+    )
+    # p(3 | tokens 3, 1, 2) = 1/2, 1/2, 1/8; p(2 | tokens 1, 2, 3) = 1/4, 1/8,
+    # 3/8.
+    self.assertAllClose(
+      tf.exp(actual), [[[1 / 2, 1 / 4], [1 / 2, 1 / 8], [1 / 8, 3 / 8]]]
+    )
+
+  def test_lean_replacements_are_used_only_in_training(self):
+    lean = lambda tokens, positions, training: {
+      'sequence_output': tf.one_hot(
+        tf.gather(tokens['input_word_ids'], positions, batch_dims=1), 4
+      )
+    }
+    layer = readers.KnowledgeEncoder(
+      one_hot_encoder.OneHotEncoder(4),
+      _TransitionHead(),
+      lean,
+      # p = gold token's number * state's number / 10.
+      lambda states, gold: tf.math.log(
+        tf.cast(gold * tf.argmax(states, -1, tf.int32), tf.float32) / 10
+      ),
+    )
+    inputs = (
+      tiny.tokens([[[1, 2, 3], [2, 3, 1]]]),
+      tf.constant([[2, 0]]),
+      tf.constant([[3, 2]]),
+    )
+    self.assertAllClose(
+      tf.exp(layer(*inputs, training=True)), [[[0.9, 0.2], [0.3, 0.4]]]
+    )
+    self.assertAllClose(
+      tf.exp(layer(*inputs)), [[[1 / 2, 1 / 4], [1 / 2, 1 / 8]]]
+    )
+
+
+class KnowledgeEncoderTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    tf.random.set_seed(0)
+    encoder = bert.build_encoder(_CONFIG)
+    self.layer = readers.KnowledgeEncoder(
+      encoder, bert.build_masked_lm_head(encoder, _CONFIG)
+    )
+    rng = np.random.default_rng(0)
+    self.ids = rng.integers(1, 20, [2, 3, 7])
+    self.ids[0, 1, 5:] = 0
+    self.positions = np.array([[1, 4], [2, 0]], np.int32)
+    self.gold = np.array([[6, 7], [8, 9]], np.int32)
+
+  def test_batch_agrees_with_one_pair_at_a_time(self):
+    actual = self.layer(tiny.tokens(self.ids), self.positions, self.gold)
+    for b, k in np.ndindex(2, 3):
+      single = self.layer(
+        tiny.tokens(self.ids[b : b + 1, k : k + 1]),
+        self.positions[b : b + 1],
+        self.gold[b : b + 1],
+      )
+      self.assertAllClose(single[0, 0], actual[b, k], atol=1e-5)
 
 
 if __name__ == '__main__':
