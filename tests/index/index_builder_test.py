@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pathlib
 from unittest import mock
 
 from absl.testing import absltest
@@ -160,13 +159,6 @@ class IndexBuilderTest(absltest.TestCase):
     with self.assertLogs('absl', 'WARNING') as logs:
       self._open(corpus_dir, 'lengths.cut_blocks=true')
     self.assertRegex(''.join(logs.output), found)
-
-  def test_other_vocabulary_is_a_user_error(self):
-    self._publish_params(0, small.model())
-    vocabulary = pathlib.Path(layout.vocab_file(self.run_dir))
-    vocabulary.write_text(vocabulary.read_text() + 'more\n')
-    with self.assertRaisesRegex(errors.UserError, 'share one vocabulary'):
-      self._open()
 
 
 class ReusingTest(parameterized.TestCase):

@@ -102,18 +102,6 @@ class HotSwapTest(parameterized.TestCase):
     self._assert_uses(1000)
     self.assertFalse(self.swap.poll())
 
-  def test_loads_one_version_at_a_time_then_the_newest(self):
-    self._start_with(500)
-    self.published.append(1000)
-    self.swap.poll()
-    self.background.finish()
-    self.published += [1500, 2000]
-    self.assertTrue(self.swap.poll())  # Also begins to look for the next.
-    self.assertLen(self.background.waiting, 1)
-    self.background.finish()
-    self.assertTrue(self.swap.poll())
-    self.assertEqual(self.loads, [500, 1000, 2000])
-
   def test_at_most_two_versions_are_in_memory(self):
     for step in range(0, 5000, 500):
       self._start_with(step)
@@ -123,18 +111,6 @@ class HotSwapTest(parameterized.TestCase):
     self.background.finish()
     self.assertLen(self.in_memory, 1)
     self.assertEqual(self.loads, [*range(0, 5000, 500)])  # Each once.
-
-  def test_declares_the_versions_in_memory(self):
-    self._start_with(500)
-    self._turn()
-    self._start_with(1000)
-    self.damaged[1500] = errors.UserError('A byte is flipped.')
-    self.published.append(1500)
-    self._turn()
-    self._turn()
-    self.assertEqual(
-      self.declared, [[500], [500, 1000], [1000], [1000, 1500], [1000]]
-    )
 
   @parameterized.parameters(
     errors.UserError('A byte is flipped.'),

@@ -237,9 +237,6 @@ class DeviceIndexSearchTest(_Searches):
   test_each_index_is_searched_with_its_own_parameters = (
     IndexSearchTest.test_each_index_is_searched_with_its_own_parameters
   )
-  test_a_version_that_is_removed_while_it_loads_is_refused = (
-    IndexSearchTest.test_a_version_that_is_removed_while_it_loads_is_refused
-  )
 
   def setUp(self):
     super().setUp()

@@ -101,7 +101,7 @@ def _inverse_cloze(config):
   }
 
 
-def _finetuning(config, is_fixed=False):
+def _finetuning(config):
   trainer = finetuning.FinetuningTrainer(
     _optimizer(),
     _model(config, realm_model.EMBEDDER, realm_model.SPAN),
@@ -110,19 +110,16 @@ def _finetuning(config, is_fixed=False):
   )
   rng = np.random.default_rng(0)
   num_read, width = config.finetuning.num_read, config.model.max_span_width
-  batch = {
+  vectors = rng.normal(size=[_B, 3, config.model.embedder.embedding_size])
+  return trainer, {
     'question_ids': _ids(_B, 5),
     'is_compared': np.tile([True, True, False], [_B, 1]),
     'has_answer': np.tile([False, True, False], [_B, 1]),
     'read_rows': np.tile(np.arange(num_read, dtype=np.int32), [_B, 1]),
     'body_ids': _ids(_B, num_read, 7),
     'is_answer': rng.random([_B, num_read, 7, width]) < 0.3,
+    'block_embeddings': vectors.astype(np.float32),
   }
-  if is_fixed:
-    return trainer, {**batch, 'fixed_scores': np.ones([_B, 3], np.float32)}
-  vectors = rng.normal(size=[_B, 3, config.model.embedder.embedding_size])
-  batch['block_embeddings'] = vectors.astype(np.float32)
-  return trainer, batch
 
 
 def _tagger(config):
@@ -142,14 +139,10 @@ _CASES = {
   'pretraining_recurring_span_per_token': lambda: _pretraining(
     _config(objective='per_token', candidates='recurring_span')
   ),
-  'inverse_cloze_pooled_shared': lambda: _inverse_cloze(
-    _config({'head': 'pooled', 'shared_towers': True})
-  ),
-  'inverse_cloze_mean_normalized': lambda: _inverse_cloze(
-    _config({'head': 'mean', 'normalize': True})
+  'inverse_cloze_pooled_shared_normalized': lambda: _inverse_cloze(
+    _config({'head': 'pooled', 'shared_towers': True, 'normalize': True})
   ),
   'finetuning': lambda: _finetuning(_config()),
-  'finetuning_fixed_scores': lambda: _finetuning(_config(), is_fixed=True),
   'tagger': lambda: _tagger(_config()),
 }
 
