@@ -6,7 +6,7 @@ block, and batches of short blocks have more blocks.
 
 from collections.abc import Callable, Iterable, Iterator
 import importlib.util
-from typing import Any, Optional, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -38,7 +38,7 @@ def compile_blocks(
   model: realm_model.RealmModel,
   special_ids: tuple[int, int],
   dtype: str = 'float32',
-  strategy: Optional[tf.distribute.Strategy] = None,
+  strategy: tf.distribute.Strategy | None = None,
 ) -> BlockEmbed:
   """Returns the compiled block embedder, which reads the current variables.
 
@@ -99,7 +99,7 @@ def embed_blocks(
   if not len(block_ids):  # Embedding a null block shows D.
     nothing = block_ids, 1, min(_LENGTH_STEP, lengths.block_tokens)
     return np.zeros([0, embed_batch(nothing)[1].shape[-1]], np.float32)
-  result: Optional[np.ndarray] = None
+  result: np.ndarray | None = None
   batches = _batches(totals, lengths, batch_size)
   for rows, embeddings in _one_late(map(embed_batch, batches)):
     values = embeddings.numpy()
@@ -183,7 +183,7 @@ def opener(
   model: realm_model.RealmModel,
   special_ids: tuple[int, int],
   config: config_lib.IndexConfig,
-  strategy: Optional[tf.distribute.Strategy] = None,
+  strategy: tf.distribute.Strategy | None = None,
 ) -> Callable[[], BlockEmbed]:
   """Returns a function that returns a block embedder of the current variables.
 
@@ -203,7 +203,7 @@ def opener(
 
 
 def choose_backend(
-  backend: str, strategy: Optional[tf.distribute.Strategy] = None
+  backend: str, strategy: tf.distribute.Strategy | None = None
 ) -> str:
   """Returns 'tensorflow' or 'openvino', for `IndexConfig.embed_backend`.
 

@@ -14,7 +14,7 @@ the oracle of the others. TensorFlow searches batches twice as fast on CPUs.
 """
 
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -118,8 +118,8 @@ def padded(
   embeddings: np.ndarray,
   dtype: str = 'float32',
   *,
-  ids: Optional[np.ndarray] = None,
-  size: Optional[int] = None,
+  ids: np.ndarray | None = None,
+  size: int | None = None,
 ) -> np.ndarray:
   """Returns rows, by default all, padded with zeros.
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 import functools
 import os
 import time
-from typing import Optional
 
 from absl import logging
 import numpy as np
@@ -102,8 +101,8 @@ class IndexBuilder:
     config: config_lib.ExperimentConfig,
     special_ids: tuple[int, int],
     mask_id: int,
-    model: Optional[realm_model.RealmModel] = None,
-    strategy: Optional[tf.distribute.Strategy] = None,
+    model: realm_model.RealmModel | None = None,
+    strategy: tf.distribute.Strategy | None = None,
   ):
     config = precision.resolve(config)
     self._table = table
@@ -127,9 +126,9 @@ class IndexBuilder:
     index_root: str,
     job: version_work.Job = version_work.ALONE,
     *,
-    base: Optional[str] = None,
+    base: str | None = None,
     fits: bool = True,
-  ) -> Optional[versions.Version]:
+  ) -> versions.Version | None:
     """Loads `params` and calls `build`.
 
     An unfinished index version can be `params`, since it holds the embedders.
@@ -146,10 +145,10 @@ class IndexBuilder:
     index_root: str,
     job: version_work.Job = version_work.ALONE,
     *,
-    base: Optional[str] = None,
+    base: str | None = None,
     fits: bool = True,
-    embeddings: Optional[np.ndarray] = None,
-  ) -> Optional[versions.Version]:
+    embeddings: np.ndarray | None = None,
+  ) -> versions.Version | None:
     """Builds the index version of a step with the model's current variables.
 
     Args:
@@ -186,7 +185,7 @@ class IndexBuilder:
 
   def begin(
     self, params: versions.Version, index_root: str
-  ) -> Optional[tuple[versions.Version, int]]:
+  ) -> tuple[versions.Version, int] | None:
     """Returns a begun version and its number of shards; None if complete."""
     self._load(params)
     version, plan = self._begin(params.step, index_root)
@@ -195,7 +194,7 @@ class IndexBuilder:
     )
 
   def shard_maker(
-    self, version: versions.Version, base: Optional[str] = None
+    self, version: versions.Version, base: str | None = None
   ) -> Callable[[int], None]:
     """Returns a function that makes a shard of a begun version.
 
@@ -248,9 +247,9 @@ class IndexBuilder:
     self,
     index_root: str,
     plan: storage.Plan,
-    base: Optional[str],
+    base: str | None,
     fits: bool = True,
-    embeddings: Optional[np.ndarray] = None,
+    embeddings: np.ndarray | None = None,
   ) -> version_work.EmbedRows:
     """Returns a function that embeds blocks or takes their embeddings."""
     if embeddings is not None:
@@ -320,7 +319,7 @@ def open_builder(
   model_dir: str,
   corpus_dir: str,
   overrides: Sequence[str] = (),
-  strategy: Optional[tf.distribute.Strategy] = None,
+  strategy: tf.distribute.Strategy | None = None,
 ) -> IndexBuilder:
   """Returns a builder; UserError if model, corpus and overrides do not fit."""
   opened = model_files.open_model(model_dir)

@@ -5,7 +5,7 @@
 
 from collections.abc import Collection, Mapping
 import dataclasses
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -42,7 +42,7 @@ class OpenModel:
   path: str
   config: config_lib.ExperimentConfig
   params: versions.Version  # The newest.
-  newest_index: Optional[versions.Version]  # From the model directory.
+  newest_index: versions.Version | None  # From the model directory.
   tokenizer: Any  # Wordpieces, or SentencePieces for an imported T5.
   parts: list[str] = dataclasses.field(default_factory=list)
   model: realm_model.RealmModel = _NOT_OPENED  # None if no part was requested.
@@ -53,7 +53,7 @@ class OpenModel:
     """Returns the newest parameters; UserError if they are damaged."""
     return read_params(self.params)
 
-  def with_index(self, index_dir: Optional[str] = None) -> 'OpenModel':
+  def with_index(self, index_dir: str | None = None) -> 'OpenModel':
     """Returns this model with an index of the corpus, by default the newest.
 
     Args:
@@ -120,7 +120,7 @@ def open_model(
   parts: Collection[str] = (),
   *,
   optional: Collection[str] = (),
-  table: Optional[block_table.BlockTable] = None,
+  table: block_table.BlockTable | None = None,
   flag: str = '--model_dir',
 ) -> OpenModel:
   """Opens a model directory.

@@ -6,7 +6,7 @@ communicate only through the run directory.
 
 from collections.abc import Callable
 import dataclasses
-from typing import Any, Optional
+from typing import Any
 
 from absl import logging
 import tensorflow as tf
@@ -26,7 +26,7 @@ class RunDirectory:
   in_order: bool = False  # Whether to embed all parameters, oldest first.
   once: bool = False  # Whether to treat training as done.
 
-  def next_params(self) -> Optional[versions.Version]:
+  def next_params(self) -> versions.Version | None:
     """Returns the next parameter version to embed with, or None."""
     root = layout.params_root(self.path)
     if not self.in_order:
@@ -34,10 +34,10 @@ class RunDirectory:
     index = self.newest_index()
     return versions.oldest(root, -1 if index is None else index.step)
 
-  def newest_index(self) -> Optional[versions.Version]:
+  def newest_index(self) -> versions.Version | None:
     return versions.newest(layout.index_root(self.path))
 
-  def unfinished_index(self) -> Optional[versions.Version]:
+  def unfinished_index(self) -> versions.Version | None:
     """Returns the newest begun index version; None if a newer is complete."""
     root = layout.index_root(self.path)
     for step in reversed(versions.steps(root)):
@@ -105,9 +105,7 @@ def refresh_until_done(
     wait()
 
 
-def _target(
-  run: RunDirectory, given_up: set[int]
-) -> Optional[versions.Version]:
+def _target(run: RunDirectory, given_up: set[int]) -> versions.Version | None:
   """Returns the version for the next index, or None."""
   target, index = run.next_params(), run.newest_index()
   unfinished = run.unfinished_index()

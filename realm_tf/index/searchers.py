@@ -15,7 +15,7 @@ import functools
 import math
 import os
 import tempfile
-from typing import Any, NamedTuple, Optional, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from absl import logging
 import numpy as np
@@ -89,7 +89,7 @@ def kind(config: config_lib.IndexConfig, num_blocks: int) -> str:
 def build(
   embeddings: np.ndarray,
   config: config_lib.IndexConfig,
-  queries: Optional[np.ndarray] = None,
+  queries: np.ndarray | None = None,
   ks: Sequence[int] = (_TOP,),
 ) -> Built:
   """Builds the config's searcher, and tunes it on `queries`.

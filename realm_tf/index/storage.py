@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import hashlib
 import json
 import os
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 import uuid
 
 from absl import logging
@@ -127,7 +127,7 @@ def begin(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
   json_text.write(plan_file, {**plan._asdict(), 'code': run_lock.code()})
 
 
-def read_plan(path: str) -> Optional[Plan]:
+def read_plan(path: str) -> Plan | None:
   """Returns the plan of the version at `path`, or None."""
   fields = json_text.read(os.path.join(path, 'plan.json'))
   if not json_text.holds(fields, json_text.object_of(_PLAN_FIELDS)):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import os
 import sys
 import time
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 import uuid
 
 import numpy as np
@@ -59,7 +59,7 @@ class Progress:
   """Shows how many blocks are embedded; an instance is a `Job.watch`."""
 
   def __init__(self) -> None:
-    self._bar: Optional[tqdm.tqdm] = None
+    self._bar: tqdm.tqdm | None = None
 
   def __call__(self, done: int, total: int) -> None:
     """Shows that all workers have embedded `done` of `total` blocks."""

@@ -5,7 +5,7 @@ a cross entropy. States between islands are bfloat16.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import tensorflow as tf
 import tf_keras
@@ -78,7 +78,7 @@ class Bfloat16Layer:
     self,
     variables: Mapping[str, tf.Variable | tf.Tensor],
     config: config_lib.BertConfig,
-    products: Optional[Products] = None,
+    products: Products | None = None,
   ):
     self._products = products or Products()
     self._variables = variables
@@ -88,8 +88,8 @@ class Bfloat16Layer:
     self,
     states: tf.Tensor,
     bias: tf.Tensor,
-    seeds: tuple[Optional[tf.Tensor], ...],
-    positions: Optional[tf.Tensor] = None,
+    seeds: tuple[tf.Tensor | None, ...],
+    positions: tf.Tensor | None = None,
   ) -> tf.Tensor:
     config = self._config
     of_scores, of_attended, of_output = seeds

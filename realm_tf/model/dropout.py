@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 import contextlib
 import contextvars
 import itertools
-from typing import Optional
 
 import tensorflow as tf
 import tf_keras
@@ -23,7 +22,7 @@ _UNFOLDED = 10 * 2**20 // 4 + 1
 # () -> seed of the next call, int32 [2].
 NextSeed = Callable[[], tf.Tensor]
 
-_next_seed: contextvars.ContextVar[Optional[NextSeed]] = contextvars.ContextVar(
+_next_seed: contextvars.ContextVar[NextSeed | None] = contextvars.ContextVar(
   'next_seed', default=None
 )
 
@@ -51,7 +50,7 @@ def drop(
   values: tf.Tensor,
   rate: float,
   seed: tf.Tensor,
-  start: Optional[tf.Tensor] = None,
+  start: tf.Tensor | None = None,
 ) -> tf.Tensor:
   """Sets elements to 0 with probability `rate`; keeps the expectation.
 
@@ -71,7 +70,7 @@ def scale(rate: float) -> float:
 
 
 def _hash(
-  number: tf.Tensor, seed: tf.Tensor, start: Optional[tf.Tensor]
+  number: tf.Tensor, seed: tf.Tensor, start: tf.Tensor | None
 ) -> tf.Tensor:
   """Returns hashes of `number` positions from `start` or 0 on, uint32 [number].
 
@@ -86,7 +85,7 @@ def _hash(
   return _mix(places + first, second)
 
 
-def _mix(bits: tf.Tensor, key: Optional[tf.Tensor] = None) -> tf.Tensor:
+def _mix(bits: tf.Tensor, key: tf.Tensor | None = None) -> tf.Tensor:
   """Returns lowbias32 of uint32 values, with an optional key.
 
   C. Wellons, "Prospecting for hash functions" (2018): each bit of the input

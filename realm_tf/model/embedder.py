@@ -1,7 +1,6 @@
 """Embeds queries and blocks as vectors for inner-product search."""
 
 from collections.abc import Callable
-from typing import Optional
 
 import tensorflow as tf
 import tf_keras
@@ -25,7 +24,7 @@ class Embedder(tf_keras.layers.Layer):
     self,
     encoder: tf_keras.layers.Layer,
     config: config_lib.EmbedderConfig,
-    lean: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
+    lean: Callable[..., dict[str, tf.Tensor]] | None = None,
     **kwargs,
   ):
     super().__init__(**kwargs)
@@ -62,7 +61,7 @@ class Embedder(tf_keras.layers.Layer):
     shape = tf.concat([leading, [embeddings.shape[-1]]], axis=0)
     return tf.reshape(embeddings, shape)  # [..., D]
 
-  def read_positions(self, tokens: dict[str, tf.Tensor]) -> Optional[tf.Tensor]:
+  def read_positions(self, tokens: dict[str, tf.Tensor]) -> tf.Tensor | None:
     """Returns the head's input positions, int32 [B, 1]; None for all."""
     if self.config.reads_all:
       return None

@@ -9,7 +9,7 @@ second island that recomputes from the inputs.
 
 from collections.abc import Callable
 import functools
-from typing import Any, Optional
+from typing import Any
 
 import tensorflow as tf
 
@@ -144,7 +144,7 @@ def attend(
   value: tf.Tensor,
   bias: tf.Tensor,
   rate: float = 0.0,
-  seed: Optional[tf.Tensor] = None,
+  seed: tf.Tensor | None = None,
 ) -> tf.Tensor:
   """Returns drop(softmax(query @ key^T + bias)) @ value, bfloat16 [B, A, M, D].
 

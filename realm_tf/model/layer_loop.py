@@ -10,7 +10,7 @@ fast memory, and never reach its main memory. The gradient computes them again.
 
 from collections.abc import Callable, Sequence
 import functools
-from typing import Any, Optional
+from typing import Any
 
 import tensorflow as tf
 
@@ -23,7 +23,7 @@ from realm_tf.model import precision
 _MOST_BYTES = 2**24
 Tensors = Sequence[tf.Tensor]
 # (weights, states [B, L, H], seeds, kept products) -> states [B, L, H]
-Layer = Callable[[Tensors, tf.Tensor, Optional[tf.Tensor], 'Kept'], tf.Tensor]
+Layer = Callable[[Tensors, tf.Tensor, tf.Tensor | None, 'Kept'], tf.Tensor]
 # (number of the turn, carried) -> (carried, values of the turn)
 Step = Callable[[tf.Tensor, Any], tuple[Any, Sequence[tf.Tensor]]]
 
@@ -61,7 +61,7 @@ class Kept(bfloat16_layer.Products):
     value: tf.Tensor,
     bias: tf.Tensor,
     rate: float,
-    seed: Optional[tf.Tensor],
+    seed: tf.Tensor | None,
   ) -> tf.Tensor:
     known = next(self._known, None)
     mixed = attend_in_chunks(query, key, value, bias, rate, seed, known)
@@ -96,7 +96,7 @@ def run(
   layer: Layer,
   weights: Tensors,
   states: tf.Tensor,
-  seeds: Optional[tf.Tensor],
+  seeds: tf.Tensor | None,
   kept: Sequence[tf.TensorSpec],
 ) -> tf.Tensor:
   """Returns the states after all layers, bfloat16 [B, L, H].
@@ -162,8 +162,8 @@ def attend_in_chunks(
   value: tf.Tensor,
   bias: tf.Tensor,
   rate: float = 0.0,
-  seed: Optional[tf.Tensor] = None,
-  known: Optional[tf.Tensor] = None,
+  seed: tf.Tensor | None = None,
+  known: tf.Tensor | None = None,
 ) -> tf.Tensor:
   """Returns the result of `islands.attend`, bfloat16 [B, A, M, D].
 

@@ -4,7 +4,7 @@ Outputs, gradients and places of dropout equal Model Garden's.
 docs/performance.md compares the five forward passes.
 """
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import tensorflow as tf
 import tf_keras
@@ -43,9 +43,9 @@ def prefers_loop(dtype: str) -> bool:
 class _Seeds(NamedTuple):
   """Seeds of a layer's dropouts, int32 [2] each; None drops nothing."""
 
-  probabilities: Optional[tf.Tensor] = None
-  attended: Optional[tf.Tensor] = None
-  output: Optional[tf.Tensor] = None
+  probabilities: tf.Tensor | None = None
+  attended: tf.Tensor | None = None
+  output: tf.Tensor | None = None
 
 
 class LeanEncoder:
@@ -83,7 +83,7 @@ class LeanEncoder:
   def __call__(
     self,
     tokens: dict[str, tf.Tensor],
-    positions: Optional[tf.Tensor] = None,
+    positions: tf.Tensor | None = None,
     training: bool = False,
   ) -> dict[str, tf.Tensor]:
     states = self._embed(tokens)  # [B, L, H]

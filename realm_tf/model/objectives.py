@@ -4,8 +4,6 @@ log p(y|x) sums over retrieved blocks. Retrieval utility is the log-likelihood
 that a block adds to the null block.
 """
 
-from typing import Optional
-
 import tensorflow as tf
 
 from realm_tf import interfaces
@@ -149,7 +147,7 @@ def in_batch_log_likelihood(
   query_embeddings: tf.Tensor,
   block_embeddings: tf.Tensor,
   first: int | tf.Tensor = 0,
-  is_compared: Optional[tf.Tensor] = None,
+  is_compared: tf.Tensor | None = None,
 ) -> tf.Tensor:
   """Returns log p(z|x) of each query's own block in the batch, float32 [B].
 
@@ -175,7 +173,7 @@ def in_batch_accuracy(
   query_embeddings: tf.Tensor,
   block_embeddings: tf.Tensor,
   first: int | tf.Tensor = 0,
-  is_compared: Optional[tf.Tensor] = None,
+  is_compared: tf.Tensor | None = None,
 ) -> tf.Tensor:
   """Returns 1.0 where a query scores its own block highest, float32 [B]."""
   scores, own = _scores_and_own(
@@ -189,7 +187,7 @@ def _scores_and_own(
   queries: tf.Tensor,
   blocks: tf.Tensor,
   first: int | tf.Tensor,
-  is_compared: Optional[tf.Tensor],
+  is_compared: tf.Tensor | None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
   """Returns f(x,z), float32 [B, N], and each query's own row z, int32 [B]."""
   scores = tf.matmul(queries, blocks, transpose_b=True)

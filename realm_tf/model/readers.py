@@ -1,7 +1,6 @@
 """The two heads of the reader's BERT: masked tokens and answers of blocks."""
 
 from collections.abc import Callable
-from typing import Optional
 
 import numpy as np
 import tensorflow as tf
@@ -30,8 +29,8 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
     self,
     encoder: tf_keras.layers.Layer,
     masked_lm: tf_keras.layers.Layer,
-    lean: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
-    lean_head: Optional[Callable[[tf.Tensor, tf.Tensor], tf.Tensor]] = None,
+    lean: Callable[..., dict[str, tf.Tensor]] | None = None,
+    lean_head: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
     **kwargs,
   ):
     super().__init__(**kwargs)
@@ -126,8 +125,8 @@ class SpanReader(tf_keras.layers.Layer):
     encoder: tf_keras.layers.Layer,
     hidden_size: int = 256,
     max_span_width: int = 10,
-    lean: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
-    is_inner: Optional[np.ndarray] = None,
+    lean: Callable[..., dict[str, tf.Tensor]] | None = None,
+    is_inner: np.ndarray | None = None,
     null_spans: bool = False,
     head: str = 'mlp',
     **kwargs,
@@ -158,7 +157,7 @@ class SpanReader(tf_keras.layers.Layer):
     tokens: dict[str, tf.Tensor],
     body_length: int,
     training: bool = False,
-    encode: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
+    encode: Callable[..., dict[str, tf.Tensor]] | None = None,
   ):
     num_read = tokens['input_word_ids'].shape[1]
     length = bert.size(tokens['input_word_ids'], 2)

@@ -12,7 +12,6 @@ The knowledge encoder and the span reader share one BERT, as in the paper.
 
 from collections.abc import Iterable, Sequence
 import dataclasses
-from typing import Optional
 
 import numpy as np
 import tensorflow as tf
@@ -79,7 +78,7 @@ class RealmModel(tf.Module):
     self,
     config: config_lib.ModelConfig,
     parts: Sequence[str],
-    is_inner: Optional[np.ndarray] = None,
+    is_inner: np.ndarray | None = None,
     null_spans: bool = False,
   ):
     super().__init__(name='realm')

@@ -5,7 +5,7 @@ This is the only import of safetensors; such files can only hold numbers.
 
 from collections.abc import Iterable, Mapping, Sequence
 import hashlib
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError
@@ -54,7 +54,7 @@ def values(variables: Iterable[tf.Variable]) -> dict[str, np.ndarray]:
 def write(
   arrays: Mapping[str, np.ndarray],
   path: str,
-  metadata: Optional[Mapping[str, str]] = None,
+  metadata: Mapping[str, str] | None = None,
 ) -> None:
   """Writes arrays to one safetensors file, with metadata in its header."""
   # The library would write a transposed view in the wrong order.

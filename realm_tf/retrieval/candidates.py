@@ -1,7 +1,6 @@
 """Neighbours of a query -> its K candidates: null block and best others."""
 
 from collections.abc import Mapping
-from typing import Optional
 
 import numpy as np
 
@@ -90,7 +89,7 @@ def find_spans(
   batch: Mapping[str, np.ndarray],
   table: block_table.BlockTable,
   depth: int,
-  block_tokens: Optional[int] = None,
+  block_tokens: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
   """Returns the best blocks, and whether each has the masked span, [B, depth].
 

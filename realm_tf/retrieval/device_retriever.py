@@ -7,7 +7,7 @@ a host's work between two steps.
 """
 
 import math
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -69,7 +69,7 @@ class DeviceRetriever:
     config: config_lib.ExperimentConfig,
     special_ids: tuple[int, int],
     num_blocks: int,
-    model: Optional[realm_model.RealmModel] = None,
+    model: realm_model.RealmModel | None = None,
   ):
     self._strategy, self._number = strategy, num_parts(strategy)
     self._special_ids, self._searcher = special_ids, None
@@ -106,7 +106,7 @@ class DeviceRetriever:
       model_files.load_version(self._model, path)
 
   def load_blocks(
-    self, embeddings: np.ndarray, searcher: Optional[interfaces.Searcher] = None
+    self, embeddings: np.ndarray, searcher: interfaces.Searcher | None = None
   ) -> None:
     """Copies blocks to the devices that hold them; runs no program there.
 

@@ -6,7 +6,7 @@
 
 from collections.abc import Callable, Sequence
 import concurrent.futures
-from typing import Generic, Optional, TypeVar
+from typing import Generic, TypeVar
 
 from absl import logging
 import tensorflow as tf
@@ -40,20 +40,20 @@ class HotSwap(Generic[Version, Loaded]):
 
   def __init__(
     self,
-    newest: Callable[[], Optional[Version]],
+    newest: Callable[[], Version | None],
     load: Callable[[Version], Loaded],
     *,
-    submit: Optional[Submit] = None,
+    submit: Submit | None = None,
     declare: Callable[[Sequence[Version]], None] = lambda versions: None,
   ):
     self._newest, self._load = newest, load
     self._submit, self._declare = submit, declare
     self._declared: list[Version] = []
-    self._pending: Optional[concurrent.futures.Future] = None
-    self._current: Optional[Loaded] = None
-    self._replaced: Optional[Loaded] = None  # The background frees it.
-    self.version: Optional[Version] = None  # In use.
-    self.refused: Optional[Version] = None  # The last damaged one.
+    self._pending: concurrent.futures.Future | None = None
+    self._current: Loaded | None = None
+    self._replaced: Loaded | None = None  # The background frees it.
+    self.version: Version | None = None  # In use.
+    self.refused: Version | None = None  # The last damaged one.
     self._refusal = ''
 
   @property
@@ -63,7 +63,7 @@ class HotSwap(Generic[Version, Loaded]):
       raise ValueError('Nothing was loaded yet.')
     return self._current
 
-  def find_newer(self) -> Optional[tuple[Version, Loaded]]:
+  def find_newer(self) -> tuple[Version, Loaded] | None:
     """Frees the replaced version; loads and returns a newer one, or None.
 
     Made for a background thread; `swap` must not be called until it returns.

@@ -1,7 +1,7 @@
 """Makes queries, and wraps searches: in batches, kept, summed, alternating."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ _MOST_KEPT = 200_000  # Queries; 20 blocks of each take about 150 MB.
 
 
 def of_texts(
-  texts: Sequence[str], ids: Optional[np.ndarray] = None
+  texts: Sequence[str], ids: np.ndarray | None = None
 ) -> interfaces.Queries:
   """Returns questions; without `ids`, only a search by words works."""
   if ids is None:

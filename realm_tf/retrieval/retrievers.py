@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 import functools
-from typing import Optional
 
 import numpy as np
 import tf_keras
@@ -74,7 +73,7 @@ def over_model(
 
 
 def over_index(
-  opened: model_files.OpenModel, searcher: Optional[interfaces.Searcher] = None
+  opened: model_files.OpenModel, searcher: interfaces.Searcher | None = None
 ) -> RetrievalLayer:
   """Returns a layer over a model's index, or over another `searcher`."""
   return over_model(
@@ -89,7 +88,7 @@ def over_index(
 def open(
   kind: str,
   table: block_table.BlockTable,
-  opened: Optional[model_files.OpenModel] = None,
+  opened: model_files.OpenModel | None = None,
 ) -> interfaces.Retriever:
   """Opens the retriever that --retriever names.
 

@@ -6,7 +6,7 @@ same blocks.
 
 from collections.abc import Sequence
 import itertools
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Questions(NamedTuple):
   def texts(self, rows: Sequence[int] | np.ndarray) -> list[str]:
     return [self.given[row].question for row in rows]
 
-  def queries(self, rows: Optional[np.ndarray] = None) -> interfaces.Queries:
+  def queries(self, rows: np.ndarray | None = None) -> interfaces.Queries:
     """Returns the retriever's input for these rows, by default for all."""
     rows = np.arange(len(self.given)) if rows is None else rows
     return retriever.of_texts(self.texts(rows), self.ids[rows])

@@ -20,7 +20,7 @@ blocks to read:
 from collections.abc import Callable, Iterator, Sequence
 import functools
 import itertools
-from typing import Any, Optional, cast
+from typing import Any, cast
 
 from absl import logging
 import numpy as np
@@ -55,13 +55,13 @@ from realm_tf.training import step_trainer
 _QUESTION_WIDTH, _BODY_WIDTH = 32, 64
 _PARTS = realm_model.EMBEDDER, realm_model.SPAN
 # (model, index, None for another search) -> exact match in percent.
-ExactMatch = Callable[[realm_model.RealmModel, Optional[storage.Index]], float]
+ExactMatch = Callable[[realm_model.RealmModel, storage.Index | None], float]
 
 
 def batches(
   labels: answer_labels.AnswerLabels,
   retriever: interfaces.Retriever,
-  embeddings: Optional[np.ndarray],
+  embeddings: np.ndarray | None,
   *,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
@@ -247,8 +247,8 @@ def run(
   questions: Sequence[questions_lib.Question],
   job: job_lib.Job,
   *,
-  retriever: Optional[interfaces.Retriever] = None,
-  exact_match: Optional[ExactMatch] = None,
+  retriever: interfaces.Retriever | None = None,
+  exact_match: ExactMatch | None = None,
 ) -> None:
   """Fine-tunes and publishes the QA model, with the index that it searches.
 
@@ -298,7 +298,7 @@ def build_index(
   model: realm_model.RealmModel,
   job: job_lib.Job,
   is_searched: bool = True,
-) -> Optional[storage.Index]:
+) -> storage.Index | None:
   """Returns the index of the first parameters, which serves the whole run.
 
   Embed_doc is frozen (Guu et al. 2020, Section 3.3). To be called before a
@@ -328,9 +328,9 @@ def _search(
   inputs: job_lib.Inputs,
   job: job_lib.Job,
   model: realm_model.RealmModel,
-  index: Optional[storage.Index],
-  retriever: Optional[interfaces.Retriever],
-) -> tuple[interfaces.Retriever, Optional[np.ndarray]]:
+  index: storage.Index | None,
+  retriever: interfaces.Retriever | None,
+) -> tuple[interfaces.Retriever, np.ndarray | None]:
   """Returns `retriever`, or the current query embedder's with embeddings."""
   config = inputs.config
   if retriever:

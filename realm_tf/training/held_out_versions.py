@@ -6,7 +6,6 @@ A resumed run reads held_out_metrics.jsonl, so it measures no version twice.
 import collections
 import os
 import time
-from typing import Optional
 
 from absl import logging
 import numpy as np
@@ -132,7 +131,7 @@ def choose(
   queries: query_table.QueryTable,
   inputs: job_lib.Inputs,
   job: job_lib.Job,
-  metric: Optional[str] = None,
+  metric: str | None = None,
 ) -> np.ndarray:
   """Returns the held-out rows to measure, int64 [n], ascending.
 
@@ -174,8 +173,8 @@ class HeldOutVersions:
     run_dir: str,
     *,
     until: int,
-    retriever: Optional[interfaces.Retriever] = None,
-    metric: Optional[str] = None,
+    retriever: interfaces.Retriever | None = None,
+    metric: str | None = None,
   ):
     self._queries, self._model, self._metric = queries, model, metric
     self._run_dir, self._retriever = run_dir, retriever
@@ -257,7 +256,7 @@ class HeldOutVersions:
     arrays = model_files.read_params(self._params(best))
     model_files.publish(best_dir, best, arrays)
 
-  def _best(self) -> Optional[int]:
+  def _best(self) -> int | None:
     """Returns the first step with the metric's highest value, if any.
 
     Only present versions count: after a resume, a good one may be missing.

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 import concurrent.futures
 import time
-from typing import Optional
 
 import numpy as np
 import tensorflow as tf
@@ -44,7 +43,7 @@ class IndexSearch:
     run_dir: str,
     *,
     strategy: tf.distribute.Strategy,
-    submit: Optional[hot_swap.Submit] = None,
+    submit: hot_swap.Submit | None = None,
     wait: Callable[[], None] = lambda: time.sleep(0.2),
     share: sampling.Share,
   ):
@@ -134,7 +133,7 @@ class IndexSearch:
   ) -> interfaces.Neighbors:
     return self.begin(queries, k)()
 
-  def _find_wanted(self) -> Optional[versions.Version]:
+  def _find_wanted(self) -> versions.Version | None:
     """Returns the pinned version once it is complete, else None."""
     path = versions.version_path(self._root, self._wanted)
     if not versions.is_complete(path):

@@ -11,7 +11,6 @@ import dataclasses
 import functools
 import itertools
 import math
-from typing import Optional
 
 from absl import logging
 import numpy as np
@@ -43,7 +42,7 @@ def run(
   questions: Sequence[questions_lib.Question],
   job: job_lib.Job,
   *,
-  words: Optional[interfaces.Retriever] = None,
+  words: interfaces.Retriever | None = None,
 ) -> None:
   """Trains and publishes both embedders, with the reader of `job.init_from`.
 
@@ -91,7 +90,7 @@ def run(
 def _batches_of(
   inputs: job_lib.Inputs,
   questions: Sequence[questions_lib.Question],
-  words: Optional[interfaces.Retriever],
+  words: interfaces.Retriever | None,
 ) -> Callable[..., Iterator[dict[str, np.ndarray]]]:
   """Returns a maker of batches, from sentences or from questions."""
   config = inputs.config
@@ -152,7 +151,7 @@ def sentence_batches(
 
 def find_pairs(
   labels: answer_labels.AnswerLabels,
-  retriever: Optional[interfaces.Retriever] = None,
+  retriever: interfaces.Retriever | None = None,
   num_searched: int = config_lib.NUM_COMPARED,
 ) -> tuple[np.ndarray, np.ndarray]:
   """Returns numbers of P questions and their blocks' ids, int64 [P] each.

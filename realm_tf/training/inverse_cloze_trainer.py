@@ -16,7 +16,7 @@ without a tape, computes dL/de, and embeds the chunks again with a tape.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Optional
+from typing import Any
 
 import tensorflow as tf
 import tf_keras
@@ -112,7 +112,7 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
 
 
 def _loss_and_logs(
-  queries: tf.Tensor, blocks: tf.Tensor, is_compared: Optional[tf.Tensor]
+  queries: tf.Tensor, blocks: tf.Tensor, is_compared: tf.Tensor | None
 ) -> step_trainer.LossAndLogs:
   """Returns loss and logs of one replica's queries.
 

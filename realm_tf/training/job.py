@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import operator
 import os
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from absl import logging
 import numpy as np
@@ -105,8 +105,8 @@ class InitFrom(NamedTuple):
   The second one combines the embedders of a warm start with another reader.
   """
 
-  model_dir: Optional[str] = None  # Gives all parameters that fit.
-  reader_dir: Optional[str] = None  # Gives the reader and its heads instead.
+  model_dir: str | None = None  # Gives all parameters that fit.
+  reader_dir: str | None = None  # Gives the reader and its heads instead.
 
 
 class Job(NamedTuple):
@@ -114,7 +114,7 @@ class Job(NamedTuple):
 
   run_dir: str
   init_from: InitFrom = InitFrom()
-  devices: Optional[tf.distribute.Strategy] = None  # None: one device.
+  devices: tf.distribute.Strategy | None = None  # None: one device.
   resume: bool = False
 
   @property

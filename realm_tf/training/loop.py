@@ -12,7 +12,7 @@ import contextlib
 import functools
 import itertools
 import signal
-from typing import Any, Optional, TypeVar
+from typing import Any, TypeVar
 
 from absl import logging
 import orbit
@@ -148,7 +148,7 @@ class Loop:
     self.publish()
     self.finish()
 
-  def publish(self) -> Optional[versions.Version]:
+  def publish(self) -> versions.Version | None:
     """Publishes the current parameters, in the chief; others return None."""
     if not self._job.is_chief:
       return None

@@ -5,7 +5,7 @@ every strategy gives the same result.
 """
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 from official.nlp import optimization
 import tensorflow as tf
@@ -14,7 +14,7 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.model import realm_model
 
-Gradient = Optional[tf.Tensor]
+Gradient = tf.Tensor | None
 # (device, dtype) -> learning rate and betas of a step, by Keras' names.
 _State = dict[tuple[str, tf.DType], dict[str, tf.Tensor]]
 _CLIP_NORM = 1.0  # BERT's bound on the global norm.
@@ -93,7 +93,7 @@ class _AdamW(optimization.AdamWeightDecay):
   def __init__(self, embedder_rate_scale: float, **kwargs: Any):
     super().__init__(**kwargs)
     self._embedder_rate_scale = embedder_rate_scale
-    self.is_good: Optional[tf.Tensor] = None  # Set by `apply`.
+    self.is_good: tf.Tensor | None = None  # Set by `apply`.
 
   def _prepare_local(
     self, var_device: str, var_dtype: tf.DType, apply_state: _State

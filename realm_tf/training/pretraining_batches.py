@@ -17,7 +17,7 @@ Masking and retrieval run on the host, ahead of the step. A batch has:
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
 import itertools
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -61,8 +61,8 @@ class Batches:
     tokenizer: wordpiece.WordpieceTokenizer,
     experiment: config_lib.ExperimentConfig,
     share: sampling.Share = sampling.WHOLE,
-    index_step: Optional[Callable[[], int]] = None,
-    sentences: Optional['Sentences'] = None,
+    index_step: Callable[[], int] | None = None,
+    sentences: 'Sentences | None' = None,
   ):
     self._queries, self._table, self._retriever = queries, table, retriever
     self._tokenizer, self._experiment = tokenizer, experiment

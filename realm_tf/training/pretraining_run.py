@@ -4,7 +4,7 @@ Publishes parameters for it, and examples: queries with their candidates.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -38,9 +38,9 @@ def run(
   queries_dir: str,
   job: job_lib.Job,
   *,
-  retriever: Optional[interfaces.Retriever] = None,
-  words: Optional[interfaces.Retriever] = None,
-  keep_best: Optional[str] = None,
+  retriever: interfaces.Retriever | None = None,
+  words: interfaces.Retriever | None = None,
+  keep_best: str | None = None,
 ) -> None:
   """Pre-trains and publishes parameters for the refresher.
 
@@ -89,8 +89,8 @@ def _batches(
   inputs: job_lib.Inputs,
   job: job_lib.Job,
   share: sampling.Share,
-  retriever: Optional[interfaces.Retriever],
-  words: Optional[interfaces.Retriever],
+  retriever: interfaces.Retriever | None,
+  words: interfaces.Retriever | None,
 ) -> Iterator[dict[str, Any]]:
   """Yields batches found by `retriever`, or by the refresher's indexes."""
   index = index_step = sentences = None
@@ -124,7 +124,7 @@ def _train(
   run_dir: str,
   run_loop: loop.Loop,
   batches: Iterator[dict[str, Any]],
-  held_out: Optional[held_out_versions.HeldOutVersions],
+  held_out: held_out_versions.HeldOutVersions | None,
 ) -> None:
   """Trains from one parameter version to the next, and publishes each.
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 import functools
 import itertools
 import re
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class _Article(NamedTuple):
 def from_sentences(
   queries: query_table.QueryTable,
   inputs: job.Inputs,
-  search: Optional[interfaces.Retriever] = None,
+  search: interfaces.Retriever | None = None,
   num_others: int = 0,
 ) -> list[questions_lib.Question]:
   """Returns questions for sentences of the corpus, in random order.
@@ -312,7 +312,7 @@ class _Maker:
           article.places[sentence.key(one)].append((sentence, one))
     return article
 
-  def _fits(self, pieces: Optional[tuple[int, int]]) -> bool:
+  def _fits(self, pieces: tuple[int, int] | None) -> bool:
     """Returns whether an answer is whole wordpieces and short enough."""
     width = self._inputs.config.model.max_span_width
     return pieces is not None and pieces[1] - pieces[0] <= width

@@ -9,7 +9,7 @@ import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import time
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import orbit
@@ -149,7 +149,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     self,
     optimizer: tf_keras.optimizers.Optimizer,
     model: Any,
-    variables: Optional[Sequence[tf.Variable]] = None,
+    variables: Sequence[tf.Variable] | None = None,
     *,
     jit_compile: bool = False,
   ):
@@ -174,7 +174,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
       lambda step, part=0: contextlib.nullcontext()
     )
     self._logs = StepLogs()
-    self.last_batch: Optional[Batch] = None
+    self.last_batch: Batch | None = None
 
   @abc.abstractmethod
   def loss_and_logs(self, batch: Batch) -> LossAndLogs:
