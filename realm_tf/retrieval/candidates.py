@@ -102,6 +102,20 @@ def find_spans(
   found = select(hits, batch['own_block'], depth + 1)[:, 1:]
   if block_tokens is None:
     block_tokens = int(table.lengths(np.maximum(found.ravel(), 0))[1].max())
-  _, bodies = table.gather(found, 1, block_tokens)
-  has_span = have_span(bodies, batch['gold_ids'], batch['masked_positions'])
-  return found, has_span
+  return found, hold_span(found, batch, table, block_tokens)
+
+
+def hold_span(
+  ids: np.ndarray,
+  batch: Mapping[str, np.ndarray],
+  table: block_table.BlockTable,
+  block_tokens: int,
+) -> np.ndarray:
+  """Returns whether blocks hold the masked wordpieces, bool [B, N].
+
+  Args:
+    ids: Block ids, int [B, N].
+    block_tokens: Wordpieces of a block that are searched.
+  """
+  _, bodies = table.gather(ids, 1, block_tokens)
+  return have_span(bodies, batch['gold_ids'], batch['masked_positions'])

@@ -50,7 +50,7 @@ def num_parts(strategy: tf.distribute.Strategy) -> int:
   return strategy.num_replicas_in_sync if is_alone else 1
 
 
-class DeviceRetriever:
+class DeviceRetriever(retriever.Starting):
   """Holds one index version at a time; `load` replaces it.
 
   Programs have sums over all devices. So only the thread that runs the steps
@@ -152,11 +152,6 @@ class DeviceRetriever:
       return searcher_lib.fill(hits, k)
 
     return end
-
-  def retrieve(
-    self, queries: interfaces.Queries, k: int
-  ) -> interfaces.Neighbors:
-    return self.begin(queries, k)()
 
   def _ids(self, places: np.ndarray) -> np.ndarray:
     """Returns the block at each place of all devices' rows, int32; -1 stays."""

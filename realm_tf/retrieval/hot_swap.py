@@ -6,7 +6,7 @@
 
 from collections.abc import Callable, Sequence
 import concurrent.futures
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from absl import logging
 import tensorflow as tf
@@ -50,18 +50,11 @@ class HotSwap(Generic[Version, Loaded]):
     self._submit, self._declare = submit, declare
     self._declared: list[Version] = []
     self._pending: concurrent.futures.Future | None = None
-    self._current: Loaded | None = None
+    self.current: Any = None  # The loaded object in use.
     self._replaced: Loaded | None = None  # The background frees it.
     self.version: Version | None = None  # In use.
     self.refused: Version | None = None  # The last damaged one.
     self._refusal = ''
-
-  @property
-  def current(self) -> Loaded:
-    """The loaded object in use; there must be a version."""
-    if self._current is None:
-      raise ValueError('Nothing was loaded yet.')
-    return self._current
 
   def find_newer(self) -> tuple[Version, Loaded] | None:
     """Frees the replaced version; loads and returns a newer one, or None.
@@ -88,8 +81,8 @@ class HotSwap(Generic[Version, Loaded]):
 
   def swap(self, newer: tuple[Version, Loaded]) -> None:
     """Puts the result of `find_newer` into use."""
-    self._replaced = self._current
-    self.version, self._current = newer
+    self._replaced = self.current
+    self.version, self.current = newer
 
   def free(self) -> None:
     """Drops the last reference to the replaced version."""

@@ -42,6 +42,19 @@ def begin(retriever: Any, queries: interfaces.Queries, k: int) -> Find:
   return lambda: retriever.retrieve(queries, k)
 
 
+class Starting:
+  """A retriever whose searches start before they end."""
+
+  def begin(self, queries: interfaces.Queries, k: int) -> Find:
+    """Starts a search; the returned function waits for its result."""
+    raise NotImplementedError
+
+  def retrieve(
+    self, queries: interfaces.Queries, k: int
+  ) -> interfaces.Neighbors:
+    return self.begin(queries, k)()
+
+
 class Nothing:
   """Finds no block."""
 
@@ -136,7 +149,7 @@ class Hybrid:
     return fuse(dense, sparse, self._weight, k)
 
 
-class Alternating:
+class Alternating(Starting):
   """Takes hits from two retrievers alternately, best first.
 
   A block that both found comes twice; `candidates.select` drops the second.
@@ -156,11 +169,6 @@ class Alternating:
       )
 
     return end
-
-  def retrieve(
-    self, queries: interfaces.Queries, k: int
-  ) -> interfaces.Neighbors:
-    return self.begin(queries, k)()
 
 
 def fuse(

@@ -18,7 +18,7 @@ from realm_tf.run import versions
 from realm_tf.training import job
 
 
-class IndexSearch:
+class IndexSearch(retriever_lib.Starting):
   """Searches the newest index with that index's own parameters.
 
   So query and block embeddings fit each other.
@@ -127,11 +127,6 @@ class IndexSearch:
     if self.uses_devices:
       return slot.begin(queries, k)
     return lambda: slot.retrieve(queries, k)
-
-  def retrieve(
-    self, queries: interfaces.Queries, k: int
-  ) -> interfaces.Neighbors:
-    return self.begin(queries, k)()
 
   def _find_wanted(self) -> versions.Version | None:
     """Returns the pinned version once it is complete, else None."""

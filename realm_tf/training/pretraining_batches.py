@@ -119,7 +119,9 @@ class Batches:
     batch[_CANDIDATES] = choose(hits, batch, table, experiment=experiment)
     if self._num_dealt > self._size:
       # Preferably queries with a candidate that holds the span.
-      has_span = _has_span(batch[_CANDIDATES], batch, table, experiment)
+      has_span = candidates.hold_span(
+        batch[_CANDIDATES], batch, table, experiment.lengths.block_tokens
+      )
       used = np.argsort(~has_span.any(axis=1), kind='stable')[: self._size]
       batch = {name: field[used] for name, field in batch.items()}
       batch['query_ids'] = self._share.trim(batch['query_ids'], _QUERY_WIDTH)
@@ -147,24 +149,13 @@ def choose(
   own, k = batch[_OWN], experiment.pretraining.num_candidates
   if experiment.pretraining.candidates != 'recurring_span':
     return candidates.select(hits, own, k)
-  has_span = _has_span(hits, batch, table, experiment)
+  has_span = candidates.hold_span(
+    hits, batch, table, experiment.lengths.block_tokens
+  )
   hits = np.take_along_axis(
     hits, np.argsort(~has_span, axis=1, kind='stable'), axis=1
   )
   return candidates.select(hits, own, k + 1)[:, 1:]  # No null block.
-
-
-def _has_span(
-  ids: np.ndarray,
-  batch: Mapping[str, np.ndarray],
-  table: block_table.BlockTable,
-  experiment: config_lib.ExperimentConfig,
-) -> np.ndarray:
-  """Returns whether blocks hold the query's masked wordpieces, bool [B, N]."""
-  _, bodies = table.gather(ids, 1, experiment.lengths.block_tokens)
-  return candidates.have_span(
-    bodies, batch['gold_ids'], batch['masked_positions']
-  )
 
 
 def with_blocks(

@@ -3,7 +3,7 @@
 Publishes parameters for it, and examples: queries with their candidates.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -163,7 +163,7 @@ def write_examples(
 
   They are the last batch's first queries, scored now.
   """
-  last: Mapping[str, Any] = trainer.last_batch or {}
+  last: Any = trainer.last_batch
   batch = {name: each[:_NUM_EXAMPLES] for name, each in last.items()}
   tensors = {name: tf.constant(each) for name, each in batch.items()}
   scores, token_log_probs = trainer.score(tensors)
@@ -213,11 +213,9 @@ def _candidates(
   """
   # Without a null block (in the reader's warm-up) there is no utility.
   has_null = ids[objectives.NULL_POSITION] == interfaces.NULL_BLOCK
-  is_real = candidates.is_real(ids[None])[0]
+  (real,) = np.nonzero(candidates.is_real(ids[None])[0])
   found = []
-  for k in np.argsort(-numbers[:, 0], kind='stable'):
-    if not is_real[k]:
-      continue
+  for k in real[np.argsort(-numbers[real, 0], kind='stable')]:
     block, title, text = None, '', ''
     if ids[k] != interfaces.NULL_BLOCK:
       block = int(ids[k])

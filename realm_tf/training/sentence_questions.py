@@ -288,6 +288,7 @@ class _Maker:
     people = {title.rpartition(' ')[2]} if is_person else set()
     for each, spans in zip(found, names, strict=True):
       people.update(question_spans.last_names(each.text, spans))
+    width = self._inputs.config.model.max_span_width
     article = _Article(title, is_person, {}, collections.defaultdict(list))
     for row, each, t, spans in zip(
       rows.tolist(), found, tokens, names, strict=True
@@ -295,7 +296,8 @@ class _Maker:
       asked = [
         one
         for one in question_spans.find(each.text, spans, people)
-        if self._fits(t.span(one.start, one.end))
+        if (pieces := t.span(one.start, one.end))
+        and pieces[1] - pieces[0] <= width
       ]
       begins_with_name = any(not start for start, _ in spans)
       sentence = _Sentence(
@@ -311,11 +313,6 @@ class _Maker:
         if one.words:
           article.places[sentence.key(one)].append((sentence, one))
     return article
-
-  def _fits(self, pieces: tuple[int, int] | None) -> bool:
-    """Returns whether an answer is whole wordpieces and short enough."""
-    width = self._inputs.config.model.max_span_width
-    return pieces is not None and pieces[1] - pieces[0] <= width
 
 
 def _plain(text: str) -> str:
