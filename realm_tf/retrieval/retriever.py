@@ -10,7 +10,6 @@ from realm_tf.index import searcher
 from realm_tf.text import wordpiece
 
 Find = Callable[[], interfaces.Neighbors]  # Waits for hits.
-Begin = Callable[[interfaces.Queries, int], Find]
 _MOST_KEPT = 200_000  # Queries; 20 blocks of each take about 150 MB.
 
 
