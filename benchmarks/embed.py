@@ -1,7 +1,7 @@
 r"""Blocks embedded per second, compared with other libraries.
 
   bash benchmarks/peers.sh
-  python -m benchmarks.embed [--corpus_dir=DIR]
+  python -m benchmarks.embed
 
 Peers: transformers' BertModel on torch and converted to OpenVINO, and its
 RealmEmbedder. All have the same random weights, 2 threads and the row's dtype;
@@ -9,8 +9,8 @@ each peer uses its fastest batch size. Runs alternate after a warm-up; medians;
 `ratio` is to the best peer.
 
 'N padded': every block has N wordpieces, without padding. 'real lengths':
-blocks of --corpus_dir or of random lengths; peers sort blocks by length and pad
-a batch to its longest. `of_peak`: our FLOP as a share of the machine's
+blocks of random lengths; peers sort blocks by length and pad a batch to its
+longest. `of_peak`: our FLOP as a share of the machine's
 best float32 matmul. `difference`: the largest from RealmEmbedder's embeddings.
 """
 
@@ -29,20 +29,15 @@ from benchmarks import printing
 from benchmarks import processes
 from benchmarks import sizes
 from realm_tf import config as config_lib
-from realm_tf.data import block_table
 from realm_tf.data import joining
 from realm_tf.exchange import hugging_face
 from realm_tf.index import embedding
 from realm_tf.model import precision
 from realm_tf.model import realm_model
 
-_CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus; by default random lengths.'
-)
 _SIZES = flags.DEFINE_list(
   'sizes', ['2x128', '6x384', '12x768'], 'Layers x width.'
 )
-_BLOCK_TOKENS = flags.DEFINE_integer('block_tokens', 288, 'Longest block.')
 _BATCH_SIZE = flags.DEFINE_integer(
   'batch_size', embedding.BATCH_SIZE, 'Our batch size.'
 )
@@ -68,7 +63,7 @@ class _Case(NamedTuple):
   """Blocks to embed; `block_tokens` is the longest length."""
 
   name: str
-  table: block_table.BlockTable
+  table: '_MadeUpTable'
   block_ids: np.ndarray
   block_tokens: int
 
@@ -125,27 +120,16 @@ def _made_up_lengths(number: int, longest: int) -> np.ndarray:
   return np.where(rng.random(number) < 1 / 8, rest, full)
 
 
-def _cases(
-  number: int, corpus_dir: Optional[str], block_tokens: int
-) -> Iterator[_Case]:
-  """Yields cases of `number` blocks.
-
-  Args:
-    corpus_dir: Corpus with the real lengths; None takes random ones.
-    block_tokens: Longest block of the real lengths.
-  """
-  ids = np.arange(number)
-  for length in (192, 288):
-    table = _MadeUpTable(np.full(number, length))
-    yield _Case(f'{length} padded', table, ids, length)
-  if corpus_dir:
-    table = block_table.BlockTable.open(corpus_dir)
-    ids = np.random.default_rng(0).choice(
-      table.num_blocks, min(number, table.num_blocks), replace=False
-    )
-  else:
-    table = _MadeUpTable(_made_up_lengths(number, block_tokens))
-  yield _Case(_REAL, table, ids, block_tokens)
+def _cases(number: int) -> Iterator[_Case]:
+  """Yields cases of `number` blocks."""
+  of_lengths = {
+    '192 padded': np.full(number, 192),
+    '288 padded': np.full(number, 288),
+    _REAL: _made_up_lengths(number, 288),
+  }
+  for name, totals in of_lengths.items():
+    longest = 192 if name == '192 padded' else 288
+    yield _Case(name, _MadeUpTable(totals), np.arange(number), longest)
 
 
 class _Peer:
@@ -271,7 +255,7 @@ def _rows(size: str, dtypes: list[str], peak: float):
         embed_backend=_BACKEND.value, embed_dtype=dtype
       )
       embed = embedding.opener(model, sizes.SPECIAL_IDS, config)()
-      for case in _cases(number, _CORPUS_DIR.value, _BLOCK_TOKENS.value):
+      for case in _cases(number):
         name = f'{size}, {case.name}, {dtype}'
         row = _measure(name, embed, peer, case, dtype)
         totals = case.totals.astype(np.float64)
