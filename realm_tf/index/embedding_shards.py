@@ -19,7 +19,6 @@ from realm_tf.run import manifests
 _BFLOAT16 = tf.bfloat16.as_numpy_dtype
 # Storage dtype -> dtype on disk.
 _ON_DISK = {'float32': np.float32, 'float16': np.float16, 'bfloat16': np.uint16}
-_ROWS_AT_ONCE = 1 << 16
 
 
 class Shard(NamedTuple):
@@ -44,17 +43,15 @@ def write(
       if dtype == 'bfloat16'
       else np.ascontiguousarray(rows, dtype)
     )
-  for start in range(0, len(encoded), _ROWS_AT_ONCE):
-    piece = encoded[start : start + _ROWS_AT_ONCE]
-    is_wrong = ~np.isfinite(_decode(piece, dtype)).all(axis=1)
-    if is_wrong.any():
-      block = first_block + start + int(np.argmax(is_wrong))
-      raise errors.UserError(
-        f'Embeddings must be finite numbers of {dtype}. Found NaN, infinity or '
-        f'a larger one in block {block}, in {os.path.join(directory, name)}. '
-        'Check the weights of the block embedder, or build with '
-        '--set=index.storage_dtype=float32.'
-      )
+  is_wrong = ~np.isfinite(_decode(encoded, dtype)).all(axis=1)
+  if is_wrong.any():
+    block = first_block + int(np.argmax(is_wrong))
+    raise errors.UserError(
+      f'Embeddings must be finite numbers of {dtype}. Found NaN, infinity or '
+      f'a larger one in block {block}, in {os.path.join(directory, name)}. '
+      'Check the weights of the block embedder, or build with '
+      '--set=index.storage_dtype=float32.'
+    )
   buffer = io.BytesIO()
   np.save(buffer, encoded, allow_pickle=False)
   data = buffer.getvalue()
