@@ -42,7 +42,6 @@ from realm_tf.model import realm_model
 from realm_tf.model import strategies
 from realm_tf.retrieval import device_retriever
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.retrieval import retrievers
 from realm_tf.run import layout
 from realm_tf.run import metrics_log
 from realm_tf.run import versions
@@ -337,13 +336,13 @@ def _search(
     number = config.finetuning.num_searched
     return labels.questions.search_once(retriever, number), None
   index = cast(storage.Index, index)
-  if not device_retriever.is_used(job.strategy):
-    layer = retrievers.over_model(
-      model, index.searcher, config.lengths.query_tokens, inputs.special_ids
-    )
-    return layer, index.embeddings
+  on_devices = device_retriever.is_used(job.strategy)
   search = device_retriever.DeviceRetriever(
-    job.strategy, config, inputs.special_ids, inputs.table.num_blocks, model
+    job.strategy,
+    config,
+    inputs.special_ids,
+    inputs.table.num_blocks if on_devices else 0,
+    model,
   )
   search.load_blocks(index.embeddings, index.searcher)
   return search, index.embeddings
