@@ -123,10 +123,7 @@ class IndexSearch(retriever_lib.Starting):
       self._swap.wait_for(lambda: self.step >= 0, self._wait)
     else:
       self._swap.poll()
-    slot = self._swap.current
-    if self.uses_devices:
-      return slot.begin(queries, k)
-    return lambda: slot.retrieve(queries, k)
+    return self._swap.current.begin(queries, k)
 
   def _find_wanted(self) -> versions.Version | None:
     """Returns the pinned version once it is complete, else None."""
