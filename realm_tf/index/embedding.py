@@ -251,22 +251,19 @@ def compile_queries(
   model: realm_model.RealmModel,
   query_tokens: int,
   special_ids: tuple[int, int],
-  *,
-  any_size: bool = False,
   backend: str = 'tensorflow',
 ) -> interfaces.Embed:
   """Returns the query embedder, in float32, which reads the current variables.
 
+  One graph serves all shapes: no question waits for a compilation.
+
   Args:
-    any_size: Whether one graph serves all shapes, so that no question waits for
-      a compilation. By default each shape has its own: accelerators need it.
-    backend: As `IndexConfig.embed_backend`. OpenVINO serves all shapes and
-      copies the variables.
+    backend: As `IndexConfig.embed_backend`; OpenVINO copies the variables.
   """
   if choose_backend(backend) == 'openvino':
     return _openvino_queries(model, query_tokens, special_ids)
 
-  @tf.function(input_signature=[_IDS] if any_size else None, autograph=False)
+  @tf.function(input_signature=[_IDS], autograph=False)
   def embed(query_ids: tf.Tensor) -> tf.Tensor:
     return model.embed_queries(
       joining.pack_longest(query_ids, None, *special_ids, query_tokens)

@@ -66,9 +66,7 @@ def over_model(
 
   `backend` is as `IndexConfig.embed_backend`; OpenVINO copies the variables.
   """
-  embed = embedding.compile_queries(
-    model, query_tokens, special_ids, any_size=True, backend=backend
-  )
+  embed = embedding.compile_queries(model, query_tokens, special_ids, backend)
   return RetrievalLayer(embed, searcher)
 
 

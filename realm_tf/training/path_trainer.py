@@ -158,7 +158,7 @@ def run(
     lambda optimizer: PathTrainer(optimizer, model, inputs.special_ids),
   )
   embed = embedding.compile_queries(
-    model, config.lengths.query_tokens, inputs.special_ids, any_size=True
+    model, config.lengths.query_tokens, inputs.special_ids
   )
   # No prefetch: the search for seeds needs the current parameters.
   run_loop.run(

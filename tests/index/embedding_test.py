@@ -1,6 +1,5 @@
 """Tests for realm_tf.index.embedding."""
 
-import functools
 import importlib.util
 from unittest import mock
 
@@ -156,8 +155,6 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class CompileQueriesTest(tf.test.TestCase):
-  compile = staticmethod(embedding.compile_queries)
-
   def setUp(self):
     super().setUp()
     tf.random.set_seed(0)
@@ -169,7 +166,9 @@ class CompileQueriesTest(tf.test.TestCase):
       ),
       [realm_model.EMBEDDER],
     )
-    self.embed = self.compile(self.model, _QUERY_TOKENS, _SPECIAL_IDS)
+    self.embed = embedding.compile_queries(
+      self.model, _QUERY_TOKENS, _SPECIAL_IDS
+    )
 
   def test_embeds_cls_query_sep_with_the_query_tower(self):
     tokens = joining.pack(tf.constant([[7, 8], [9, 0]]), None, 2, 3, 4)
@@ -193,10 +192,6 @@ class CompileQueriesTest(tf.test.TestCase):
     kernel = self.model.query_embedder.projection.kernel
     kernel.assign(2 * kernel)
     self.assertAllClose(self.embed(ids), 2 * before)
-
-
-class CompileAnySizeTest(CompileQueriesTest):
-  compile = functools.partial(embedding.compile_queries, any_size=True)
 
   def test_one_graph_serves_all_sizes(self):
     with mock.patch.object(
@@ -239,9 +234,7 @@ class OpenvinoTest(tf.test.TestCase, parameterized.TestCase):
     )
     model = realm_model.RealmModel(config, [realm_model.EMBEDDER])
     slow, fast = (
-      embedding.compile_queries(
-        model, 7, small.SPECIAL_IDS, any_size=True, backend=backend
-      )
+      embedding.compile_queries(model, 7, small.SPECIAL_IDS, backend)
       for backend in ('tensorflow', 'openvino')
     )
     for size in (1, 4, 9):  # The last query is cut.

@@ -1,4 +1,4 @@
-"""Tests that a TPU can run embedding and search.
+"""Tests that a TPU can embed blocks and search.
 
 As in tests/training/tpu_ops_test.py: XLA gives the same numbers, all ops are in
 a TPU's list, and each tensor has one size.
@@ -36,15 +36,6 @@ class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
       tf.constant(_IDS[:, :2]), tf.constant(_IDS), *small.SPECIAL_IDS, 8
     )
     self.assertAllClose(actual, model.block_embedder(tokens), atol=tolerance)
-    self._check(functions)
-
-  def test_embedding_of_queries(self):
-    model = small.model()
-    with xla_graphs.recorded() as functions:
-      embed = embedding.compile_queries(model, 6, small.SPECIAL_IDS)
-      actual = embed(_IDS)
-    tokens = joining.pack(tf.constant(_IDS), None, *small.SPECIAL_IDS, 6)
-    self.assertAllClose(actual, model.embed_queries(tokens), atol=1e-4)
     self._check(functions)
 
   @parameterized.product(is_tpu=[True, False], dtype=['float32', 'bfloat16'])
