@@ -89,15 +89,15 @@ def kind(config: config_lib.IndexConfig, num_blocks: int) -> str:
 def build(
   embeddings: np.ndarray,
   config: config_lib.IndexConfig,
-  queries: np.ndarray | None = None,
+  queries: Any = None,
   ks: Sequence[int] = (_TOP,),
 ) -> Built:
   """Builds the config's searcher, and tunes it on `queries`.
 
   Args:
     embeddings: float32 [N, D]; may be memory-mapped.
-    queries: float32 [Q, D], held out. Without queries, or with a recall target
-      of 0, the effort is not tuned.
+    queries: float32 [Q, D], held out; an exact searcher needs none. With a
+      recall target of 0 the recall is measured, but the effort is not tuned.
     ks: Numbers of blocks that jobs search for.
   """
   settings: dict[str, Any] = {'kind': kind(config, len(embeddings))}
@@ -107,11 +107,7 @@ def build(
     return Built(_exact(settings, embeddings), settings)
   searcher = _adapter(settings['kind']).build(embeddings, config)
   settings['num_leaves'] = searcher.num_leaves
-  if queries is not None and len(queries):
-    return tune(searcher, settings, embeddings, config, queries, ks)
-  _, effort = searcher_lib.untuned(config, len(embeddings))
-  settings['efforts'] = [{'k': _TOP, **effort._asdict()}]
-  return Built(searcher_lib.TunedSearcher(searcher, {_TOP: effort}), settings)
+  return tune(searcher, settings, embeddings, config, queries, ks)
 
 
 def tune(

@@ -100,9 +100,6 @@ class SearchersTest(parameterized.TestCase):
   def test_without_a_target_the_effort_is_untuned(self):
     config = _config('scann', num_leaves=20, recall_target=0)
     blocks = _normal(500, 8)
-    built = searchers.build(blocks, config)
-    self.assertEqual(built.searcher.efforts, {10: (2, 200)})
-    self.assertNotIn('recall', built.settings)
     built = searchers.build(blocks, config, _normal(5, 8), (10, 100))
     self.assertEqual(built.searcher.efforts, {10: (2, 200), 100: (2, 200)})
     self.assertIn('recall', built.settings)
@@ -122,7 +119,7 @@ class SearchersTest(parameterized.TestCase):
     self.assertEqual(done.stdout.strip(), '[]')
 
   def test_settings_of_an_index_with_vectors_on_disk_are_refused(self):
-    built = searchers.build(_normal(20, 8), _config('scann'))
+    built = searchers.build(_normal(20, 8), _config('scann'), _normal(1, 8))
     self.assertTrue(json_text.holds(built.settings, searchers.SHAPE))
     of_disk = {**built.settings, 'vectors': 'disk'}
     self.assertFalse(json_text.holds(of_disk, searchers.SHAPE))

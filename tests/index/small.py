@@ -136,6 +136,6 @@ def complete(
   ]
   if hashes is None:
     hashes = np.arange(len(embeddings), dtype=np.uint64) * 3
-  built = searchers.build(embeddings, config)
+  built = searchers.build(embeddings, config, embeddings[:1])
   version = storage.complete(version, plan, shards_of, name, hashes, built)
   return version, built
