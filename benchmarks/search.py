@@ -70,14 +70,14 @@ class _Ours:
     chosen = {'searcher': name}
     if name not in _OURS:
       chosen = {'searcher': 'milvus', 'uri': name}
-    config = config_lib.IndexConfig(**chosen)
+    config = config_lib.IndexConfig(**chosen, recall_target=0.0)
     begun = time.perf_counter()
     built = searchers.build(self.blocks, config, self._tuning_queries[:1])
     secs = time.perf_counter() - begun
     if name not in searchers.EXACT_KINDS:
       built = searchers.tune(
         *(built.searcher.searcher, built.settings),
-        *(self.blocks, config, self._tuning_queries),
+        *(self.blocks, config_lib.IndexConfig(**chosen), self._tuning_queries),
       )
     self._searchers[name] = built.searcher
     found = built.searcher.search(self.queries, peer_search.TOP).block_ids
