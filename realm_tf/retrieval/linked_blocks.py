@@ -14,6 +14,7 @@ block; all paths of the seeds are scored, without a beam.
 """
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -34,7 +35,7 @@ NUM_PATH_SEEDS = 16  # Blocks where a path may begin.
 NUM_TARGETS = 32  # Linked blocks per seed: the nearest to the question.
 # (rows of queries int [n], block ids int [n]) -> scores, float [n].
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
-_Embeddings = embedding_shards.Embeddings | np.ndarray  # [N, D].
+_Embeddings: TypeAlias = embedding_shards.Embeddings | np.ndarray  # [N, D].
 # `find_paths` of some blocks: (queries, seeds) -> (blocks, embeddings).
 Paths = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 

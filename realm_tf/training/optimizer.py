@@ -5,7 +5,7 @@ every strategy gives the same result.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from official.nlp import optimization
 import tensorflow as tf
@@ -14,7 +14,7 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.model import realm_model
 
-Gradient = tf.Tensor | None
+Gradient: TypeAlias = tf.Tensor | None
 # (device, dtype) -> learning rate and betas of a step, by Keras' names.
 _State = dict[tuple[str, tf.DType], dict[str, tf.Tensor]]
 _CLIP_NORM = 1.0  # BERT's bound on the global norm.
