@@ -111,7 +111,7 @@ _SYSTEMS = {  # Name -> its evaluation after N questions.
 def stages(recipe: runner.Recipe, *, compare: bool = False) -> None:
   world = quickstart_world.World(recipe, recipe.config(CONFIG).lengths)
   texts = world.tagged('reader_queries', 'sentences', 'statements')
-  ict = world.train('ict', 'warm_start', recipe.config(CONFIG), cost=45)
+  ict = world.train('ict', 'warm_start', recipe.config(CONFIG), cost=55)
   # From random weights, at the same time as ICT: ICT's weights are no better
   # start. Its parameters are published once, as no index follows them.
   warm_up = runner.reader_warm_up(
@@ -135,7 +135,7 @@ def stages(recipe: runner.Recipe, *, compare: bool = False) -> None:
     queries_dir=texts,
     retriever='bm25',
     init_from=reader,
-    cost=140,
+    cost=250,
   )
   qa = _row(world, 'realm', 'all', model, realm, spans=spans, **_WEIGHTS)
   _page(world, realm, qa)
@@ -214,7 +214,7 @@ def _realm(
     queries_dir=world.tagged('queries', 'sentences'),
     init_from=ict,
     reader_init_from=reader,
-    cost=250,
+    cost=350,
   )
   model = recipe.stage(
     'model',
@@ -272,11 +272,11 @@ def _row(
     retriever=retriever,
     init_from=trained,
     reader_init_from=spans,
-    cost=_STEPS[number] / 7,
+    cost=_STEPS[number] / 5,
     **sentences,
   )
   world.index(f'qa_{name}_{number}_index', qa, cost=5)
-  world.evaluate(f'{name}_{number}', model_dir=qa, **evaluation)
+  world.evaluate(f'{name}_{number}', model_dir=qa, cost=30, **evaluation)
   return qa
 
 
