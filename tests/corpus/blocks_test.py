@@ -47,10 +47,6 @@ class CutBlocksTest(parameterized.TestCase):
   ):
     self.assertEqual([block.text for block in _cut(text, 8)], expected)
 
-  def test_rest_of_a_long_sentence_is_packed_with_the_next(self):
-    got = _cut('A b c d e. F.', 8)
-    self.assertEqual(got[1].sentence_ends.tolist(), [2, 4])
-
   def test_long_title_takes_at_most_half_the_block(self):
     got = _cut('a b c', 10, title='a ' * 20)
     self.assertLen(got[0].title_ids, 5)  # Leaves 10 - 3 - 5 = 2.

@@ -55,7 +55,6 @@ class ParseTest(parameterized.TestCase):
     ),
     ('trivia_qa', _TRIVIA, [_BOTH]),
     ('kilt', _KILT, [_BOTH]),
-    ('flash_rag', {**_WHO, 'golden_answers': ['A', 'B']}, [_BOTH]),
     ('fid', {**_WHO, 'target': 'A', 'answers': ['A', 'B']}, [_BOTH]),
     ('hugging_face', {**_WHO, 'answers': {'text': ['A', 'B']}}, [_BOTH]),
     ('null', {**_WHO, 'answers': None, 'answer': ['A', 'B']}, [_BOTH]),
@@ -66,13 +65,7 @@ class ParseTest(parameterized.TestCase):
       {'_id': 5, 'question': 'Who?', 'answer': 'A', 'context': [['T', []]]},
       [Question('Who?', ('A',), question_id='5')],
     ),
-    (
-      'ms_marco',
-      {'query_id': 5, 'query': 'Who?', 'answers': ['A']},
-      [Question('Who?', ('A',), question_id='5')],
-    ),
     ('no_answer', {**_WHO, 'answers': []}, [_BOTH._replace(answers=())]),
-    ('all_null', {**_WHO, 'answers': None}, [_BOTH._replace(answers=())]),
     (
       'brackets',
       {**_WHO, 'answer': '[A-Z]+[0-9]', 'regex': True},

@@ -87,13 +87,10 @@ class JsonTest(input_case.InputCase):
 
 class ReadTextsTest(input_case.InputCase):
   def test_reads_the_text_of_every_line(self):
-    path = self.file('{"text": "A."}\n\n{"text": "B."}')
-    self.assertEqual(list(records.read_texts([path])), ['A.', 'B.'])
-
-  def test_a_line_without_text_is_a_user_error(self):
-    path = self.file('{"text": "a"}\n{"x": 1}\n')
-    with self.assertRaisesRegex(errors.UserError, ":2 must have 'text'"):
-      list(records.read_texts([path]))
+    texts = records.read_texts([self.file('{"text": "A."}\n\n{"x": 1}\n')])
+    self.assertEqual(next(texts), 'A.')
+    with self.assertRaisesRegex(errors.UserError, ":3 must have 'text'"):
+      next(texts)
 
 
 _LONG = 'word ' * 100_000
@@ -154,7 +151,6 @@ class CsvTest(input_case.InputCase):
   @parameterized.named_parameters(
     ('dpr', "who\t['A', \"B's\"]\n", ('A', "B's")),
     ('dpr_quoted', 'who\t"[\'A\', ""B\'s""]"\n', ('A', "B's")),
-    ('header', 'question,answers\nwho,"[""A"", ""B\'s""]"\n', ('A', "B's")),
     ('one_answer', 'id;question;answer\n3;who;A\n', ('A',)),
   )
   def test_reads_questions(self, content, answers):

@@ -103,14 +103,10 @@ class RulesTaggerTest(absltest.TestCase):
       _found('Berlin is large.', 'Wine is red.', 'He likes Berlin and wine.'),
       [['Berlin'], [], ['Berlin']],
     )
-
-  def test_first_word_is_a_name_with_any_form_of_accent(self):
     self.assertEqual(
       _found('Zu\u0308rich is large.', 'He likes Zürich.'),
       [['Zu\u0308rich'], ['Zürich']],
     )
-
-  def test_a_country_is_a_name_as_first_word(self):
     self.assertEqual(_found('Chad is dry. Sand is dry.'), [['Chad']])
 
   def test_common_first_word_is_cut_from_a_name(self):

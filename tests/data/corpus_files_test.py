@@ -216,14 +216,6 @@ class BatchesTest(absltest.TestCase):
       np.testing.assert_array_equal(got, want, name)
     self.assertEqual(selected.articles(), [('first', 'a'), ('third', 'c')])
 
-  def test_hash_is_of_title_and_text(self):
-    block = tiny.cut()[0]
-    changes = {}, {'article_id': 'other'}, {'title': 'b'}, {'text': 'B.'}
-    variants = [block._replace(**change) for change in changes]
-    hashes = block_table.encode(variants).hashes
-    self.assertEqual(hashes[0], hashes[1])
-    self.assertLen(set(hashes.tolist()), 3)
-
   def test_without_a_bound_each_text_is_one_unchanged_block(self):
     (batch,) = corpus_files.cut(_UNCUT, tiny.TOKENIZER, None)
     self.assertEqual(batch.texts.texts(), [a.text for a in _UNCUT])
