@@ -6,7 +6,7 @@ Only this file imports pyarrow and tensorflow_datasets, when it reads such data.
 from collections.abc import Container, Iterator
 import os
 import re
-from typing import Any, Optional, TypedDict
+from typing import Any, TypedDict
 
 from realm_tf import errors
 from realm_tf import input_files
@@ -57,11 +57,8 @@ def read(item: str, names: Container[str]) -> _Records:
 
 def read_tagged_sentences(
   item: str,
-) -> Iterator[tuple[str, str, list[Optional[tuple[int, int]]]]]:
-  """Yields (title, text, character spans) of a TensorFlow dataset.
-
-  A span in bytes that cuts a character in two becomes None.
-  """
+) -> Iterator[tuple[str, str, list[tuple[int, int]]]]:
+  """Yields (title, text, character spans) of a TensorFlow dataset."""
   if item.startswith(_HF_DISK):
     raise errors.UserError(
       f"Tagged sentences of a dataset must be '{_TFDS}NAME'. Found {item}. "
@@ -74,10 +71,11 @@ def read_tagged_sentences(
         f'{", ".join(record)}. Choose e.g. salient_span_wikipedia/sentences.'
       )
     text, spans = record['text'], record['spans']
-    found = [
-      _characters(text, int(start), int(end))
-      for start, end in zip(spans['start'], spans['limit'], strict=True)
-    ]
+    starts, ends = (  # In the dataset they are bytes.
+      [len(_as_text(text[:place])) for place in spans[name]]
+      for name in ('start', 'limit')
+    )
+    found = [*zip(starts, ends, strict=True)]
     yield _as_text(record.get('title', b'')), _as_text(text), found
 
 
@@ -171,11 +169,3 @@ def _as_text(value: Any) -> Any:
     return {key: _as_text(each) for key, each in value.items()}
   value = value.tolist() if hasattr(value, 'tolist') else value
   return [*map(_as_text, value)] if isinstance(value, list) else value
-
-
-def _characters(text: bytes, start: int, end: int) -> Optional[tuple[int, int]]:
-  try:
-    before, inside = text[:start].decode(), text[start:end].decode()
-  except UnicodeDecodeError:
-    return None
-  return len(before), len(before) + len(inside)

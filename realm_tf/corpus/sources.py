@@ -295,10 +295,8 @@ def read_tagged(
     for item in items:
       if item.startswith(datasets.PREFIXES):
         for title, text, spans in datasets.read_tagged_sentences(item):
-          whole = tuple(span for span in spans if span)
-          counts.drop('span that cuts a character', len(spans) - len(whole))
           counts.keep('sentences')
-          yield TaggedSentence(text, whole, title=title)
+          yield TaggedSentence(text, tuple(spans), title=title)
       else:
         lines = records.read_json_lines(item, counts)
         for _, sentence in counts.parsed(lines, _parse_tagged):
