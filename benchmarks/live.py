@@ -184,9 +184,9 @@ def _send_until_killed(url: str, documents: Documents, number: int):
 
 def _in_log(path: str, fingerprint: str) -> Documents:
   log = changes.DocumentLog(path, fingerprint)
-  found = log.in_force().add
+  found = log.in_force()
   log.close()
-  return {each.article_id: each.text for each in found}
+  return {i: each.text for i, each in found.items() if each}
 
 
 def _serves(url: str, documents: Documents) -> bool:

@@ -104,12 +104,12 @@ class LiveBm25:
 
   Args:
     build: Builds BM25 over the old corpus, or returns a kept one.
-    num_blocks: Number of its blocks.
+    is_hidden: Whether each of its blocks was changed or removed, bool [N]; the
+      owner changes the array.
   """
 
-  def __init__(self, build: Callable[[], Bm25Retriever], num_blocks: int):
-    self._build = build
-    self._is_hidden = np.zeros([num_blocks], bool)
+  def __init__(self, build: Callable[[], Bm25Retriever], is_hidden: np.ndarray):
+    self._build, self._is_hidden = build, is_hidden
     self._ids = np.zeros([0], np.int64)  # Changed blocks, ascending.
     # Block, word, tf and |z| of each different word of a changed block. Words
     # are their hashes: of a million words two agree once in 40 million times.
@@ -134,18 +134,16 @@ class LiveBm25:
     return np.array(rows, np.int64).reshape([-1, 4]).T
 
   def put(self, ids: np.ndarray, found: np.ndarray) -> None:
-    """Adds blocks, or replaces them; `found` is of `words`."""
-    self.remove(ids)
+    """Adds blocks that are not there; `found` is of `words`."""
     self._ids = np.union1d(self._ids, ids)
     self._words = np.concatenate([self._words, found], axis=1)
 
-  def remove(self, ids: np.ndarray, is_hidden: bool = True) -> None:
-    """Removes blocks; old ones come back if they are not hidden."""
+  def remove(self, ids: np.ndarray) -> None:
+    """Removes the changed blocks among `ids`."""
     kept = ~np.isin(self._words[0], ids)
     if not kept.all():
       self._words = self._words[:, kept]
     self._ids = np.setdiff1d(self._ids, ids)
-    self._is_hidden[ids[ids < len(self._is_hidden)]] = is_hidden
 
   def retrieve(
     self, queries: interfaces.Queries, k: int

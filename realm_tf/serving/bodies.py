@@ -90,8 +90,8 @@ class Documents(Body):
       )
     if len(set(ids)) < len(ids):
       raise errors.RequestError('The ids of a request must be different.')
-    documents = [changes.Document(d.id, d.title, d.text) for d in self.add]
-    return changes.Change(documents, self.remove)
+    added = {d.id: changes.Document(d.id, d.title, d.text) for d in self.add}
+    return added | dict.fromkeys(self.remove)
 
 
 AnyBody = TypeVar('AnyBody', bound=Body)

@@ -5,10 +5,10 @@ shortened. SQLite flushes its write-ahead log before `write` returns: after a
 kill or on a full disk, a change is there as a whole or not at all.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping
 import os
 import sqlite3
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 from realm_tf import errors
 from realm_tf import input_files
@@ -38,7 +38,6 @@ _REFUSALS = {
   ),
   '': ('an undamaged local file that can be written', 'Name another file.'),
 }
-_PUT = 'INSERT OR REPLACE INTO documents VALUES (?, ?, ?)'
 
 
 class Document(NamedTuple):
@@ -49,15 +48,9 @@ class Document(NamedTuple):
   text: str
 
 
-class Change(NamedTuple):
-  """The changes of one request: all of them are made, or none.
-
-  An added document replaces the document or article with the same id.
-  `remove` has the ids of documents or articles.
-  """
-
-  add: Sequence[Document] = ()
-  remove: Sequence[str] = ()
+# The changes of one request: all are made, or none. Id -> the document that
+# replaces the document or article of this id, or None to remove it.
+Change = Mapping[str, Optional[Document]]
 
 
 class Edit(NamedTuple):
@@ -119,35 +112,32 @@ class DocumentLog:
   def in_force(self) -> Change:
     """Returns one change with the effect of all changes."""
     rows = self._database.execute('SELECT * FROM documents ORDER BY rowid')
-    documents = [Document(*row) for row in rows]
-    return Change(
-      [each for each in documents if each.text is not None],
-      [each.article_id for each in documents if each.text is None],
-    )
+    return {
+      article_id: None if text is None else Document(article_id, title, text)
+      for article_id, title, text in rows
+    }
 
-  def write(self, changes: Iterable[Change]) -> None:
-    """Writes and flushes all changes, or none of them and raises OSError."""
-    rows: list[tuple[Any, ...]] = []
-    for change in changes:
-      rows += [(article_id, None, None) for article_id in change.remove]
-      rows += change.add
-    self._transact(_PUT, rows)
+  def write(
+    self, change: Change, is_own: Callable[[str], bool] = lambda _: True
+  ) -> None:
+    """Writes and flushes a whole change, or nothing and raises OSError.
 
-  def forget(self, removed: Iterable[str]) -> None:
-    """Drops removals of ids that the corpus itself does not have."""
-    self._transact(
-      'DELETE FROM documents WHERE article_id = ? AND text IS NULL',
-      [(article_id,) for article_id in removed],
-    )
+    A removal stays in the log only of articles of the corpus itself, `is_own`.
+    """
+    rows = [
+      each or (article_id, None, None)
+      for article_id, each in change.items()
+      if each or is_own(article_id)
+    ]
+    try:
+      # A commit that fails leaves the transaction open; `with` ends it.
+      with self._database as database:
+        database.execute('BEGIN IMMEDIATE')
+        ids = [(article_id,) for article_id in change]
+        database.executemany('DELETE FROM documents WHERE article_id = ?', ids)
+        database.executemany('INSERT INTO documents VALUES (?, ?, ?)', rows)
+    except sqlite3.Error as error:
+      raise OSError(str(error)) from error
 
   def close(self) -> None:
     self._database.close()
-
-  def _transact(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    try:
-      # A commit that fails leaves the transaction open; `with` ends it.
-      with self._database:
-        self._database.execute('BEGIN IMMEDIATE')
-        self._database.executemany(statement, rows)
-    except sqlite3.Error as error:
-      raise OSError(str(error)) from error

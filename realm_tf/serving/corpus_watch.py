@@ -30,8 +30,9 @@ class CorpusWatch:
     self._writer = writer
     self._corpus_dir, self._watched_dir = corpus_dir, watched_dir
     self._is_closed = False
-    self._swap: hot_swap.HotSwap[str, block_table.BlockTable]
-    self._swap = hot_swap.HotSwap(self._newest, self._follow)
+    self._swap: hot_swap.HotSwap[str, block_table.BlockTable] = (
+      hot_swap.HotSwap(self._newest, lambda _: self._follow())
+    )
 
   def check(self) -> bool:
     """Applies a newer corpus in this thread; returns whether there is one."""
@@ -50,51 +51,40 @@ class CorpusWatch:
       return None
     return block_table.fingerprint(self._watched_dir)
 
-  def _follow(self, fingerprint: str) -> block_table.BlockTable:
-    del fingerprint
-    if self._swap.version is None:
-      old = block_table.BlockTable.open(self._corpus_dir)
-    else:
-      old = self._swap.current
+  def _follow(self) -> block_table.BlockTable:
+    is_first = self._swap.version is None
+    old = (
+      block_table.BlockTable.open(self._corpus_dir)
+      if is_first
+      else self._swap.current
+    )
     new = block_table.BlockTable.open(self._watched_dir)
     number = 0
-    for change in self._changes(old, new):
-      if self._is_closed:
+    changes = self._changes(old, new)
+    while not self._is_closed:
+      change = dict(itertools.islice(changes, _ARTICLES_AT_ONCE))
+      if not change:
         break
       self._writer.submit(change).result()
-      number += len(change.add) + len(change.remove)
+      number += len(change)
     logging.info('Changed %d articles to follow %s.', number, self._watched_dir)
     return new
 
   def _changes(
     self, old: block_table.BlockTable, new: block_table.BlockTable
-  ) -> Iterator[changes_lib.Change]:
-    """Yields the necessary changes from the articles of `old` to `new`."""
-    gone = (
-      each
-      for each in dict.fromkeys(old.all_article_ids())
-      if not new.find_article(each).size and self._writer.edits.knows(each)
-    )
-    added = (
-      each
-      for each in _different(old, new)
-      if self._writer.edits.documents.get(each.article_id) != each
-    )
-    while ids := list(itertools.islice(gone, _ARTICLES_AT_ONCE)):
-      yield changes_lib.Change([], ids)
-    while documents := list(itertools.islice(added, _ARTICLES_AT_ONCE)):
-      yield changes_lib.Change(documents)
+  ) -> Iterator[tuple[str, Optional[changes_lib.Document]]]:
+    """Yields the necessary changes from the articles of `old` to `new`.
 
-
-def _different(
-  old: block_table.BlockTable, new: block_table.BlockTable
-) -> Iterator[changes_lib.Document]:
-  """Yields the articles of `new` that `old` lacks or has with other blocks.
-
-  A document is cut into the same blocks as its article.
-  """
-  for article_id in dict.fromkeys(new.all_article_ids()):
-    ids, known = new.find_article(article_id), old.find_article(article_id)
-    if not np.array_equal(new.hashes[ids], old.hashes[known]):
-      text = '\n'.join(new.texts(ids))
-      yield changes_lib.Document(article_id, new.titles(ids[:1])[0], text)
+    A document is cut into the same blocks as its article.
+    """
+    for article_id in dict.fromkeys(old.all_article_ids()):
+      is_gone = not new.find_article(article_id).size
+      if is_gone and self._writer.edits.knows(article_id):
+        yield article_id, None
+    for article_id in dict.fromkeys(new.all_article_ids()):
+      ids, known = new.find_article(article_id), old.find_article(article_id)
+      if not np.array_equal(new.hashes[ids], old.hashes[known]):
+        title, text = new.titles(ids[:1])[0], '\n'.join(new.texts(ids))
+        document = changes_lib.Document(article_id, title, text)
+        if self._writer.edits.documents.get(article_id) != document:
+          yield article_id, document

@@ -7,7 +7,7 @@ bin.make_blocks cuts articles; their blocks get ids after the ids of the corpus.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 import dataclasses
-from typing import NamedTuple, Optional, cast
+from typing import Any, NamedTuple, Optional, cast
 
 import numpy as np
 
@@ -31,13 +31,13 @@ class Prepared(NamedTuple):
   """A change with cut and embedded blocks that no search finds yet.
 
   Attributes:
-    block_ids: Ids of the blocks of each added document, int64.
+    block_ids: Id of each added document -> the ids of its blocks, int64.
     embeddings: Of all these blocks, float32 [n, D].
     words: Of the same blocks, as `LiveBm25.words` counts them.
   """
 
   change: changes_lib.Change
-  block_ids: list[np.ndarray]
+  block_ids: dict[str, np.ndarray]
   embeddings: np.ndarray
   words: np.ndarray
 
@@ -63,21 +63,21 @@ class EditedCorpus:
     build_words: Callable[[], word_search.Bm25Retriever],
   ):
     self._base, self._loaded = loaded.table, loaded
-    number = loaded.table.num_blocks
-    self.words = word_search.LiveBm25(build_words, number)
+    self.num_blocks = loaded.table.num_blocks
+    # Blocks of the corpus with another text or none: no search shows them.
+    self._is_hidden = np.zeros([self.num_blocks], bool)
+    self.words = word_search.LiveBm25(build_words, self._is_hidden)
     self._embed_blocks = embedding.opener(
       loaded.model, loaded.tokenizer.special_ids, loaded.config.index
     )()
-    nothing = exact_search.BruteForceSearcher(np.zeros([number, 0], np.float32))
-    index = loaded.index.searcher if loaded.index else nothing
-    self._search = LiveSearch(index, number)
+    index: Any = loaded.index and loaded.index.searcher
+    self._search = LiveSearch(index, self._is_hidden)
     self._block_ids: dict[str, np.ndarray] = {}  # By id in `documents`.
     self.table = EditedTable(loaded.table, loaded.tokenizer)
     # `EditedTable` has every method of `BlockTable` that its users call.
     self._as_table = cast(block_table.BlockTable, self.table)
     self.documents: dict[str, changes_lib.Document] = {}
     self.removed: dict[str, None] = {}
-    self.num_blocks = number
 
   @property
   def opened(self) -> model_files.OpenModel:
@@ -95,11 +95,14 @@ class EditedCorpus:
       return False
     return self._base.article_ids([block_id])[0] not in self.removed
 
+  def is_own(self, article_id: str) -> bool:
+    """Whether the corpus itself has an article of this id, removed or not."""
+    return self._base.find_article(article_id).size > 0
+
   def knows(self, article_id: str) -> bool:
     """Whether a search can find a document or an article of this id."""
     return article_id in self.documents or (
-      article_id not in self.removed
-      and self._base.find_article(article_id).size > 0
+      self.is_own(article_id) and article_id not in self.removed
     )
 
   def article_blocks(self, block_id: int) -> np.ndarray:
@@ -122,65 +125,56 @@ class EditedCorpus:
     """Changes a block's text for all searches; None restores its own text."""
     self.table.change(block_id, text)
     ids = np.array([block_id])
-    if text is None:
-      for each in (self._search, self.words):
-        each.remove(ids, is_hidden=False)
-    else:
-      self._search.put(ids, self._embeddings(ids))
-      self.words.put(ids, self._words(ids))
+    self._take_out(ids, is_hidden=text is not None)
+    if text is not None:
+      self._put(ids, self._embeddings(ids), self._words(ids))
 
-  def prepare(self, changes: Sequence[changes_lib.Change]) -> list[Prepared]:
-    """Cuts and embeds the added documents of all changes, counts words."""
-    ids = [
-      [
-        self.table.append(sources.Article(d.title, d.text, d.article_id))
-        for d in change.add
-      ]
-      for change in changes
-    ]
-    parts = [np.concatenate([_NONE, *each]) for each in ids]
-    embeddings = self._embeddings(np.concatenate([_NONE, *parts]))
-    ends = np.cumsum([len(part) for part in parts])[:-1]
-    split = np.split(embeddings, ends) if changes else []
-    return list(map(Prepared, changes, ids, split, map(self._words, parts)))
+  def prepare(self, change: changes_lib.Change) -> Prepared:
+    """Cuts and embeds the added documents, and counts their words."""
+    block_ids = {
+      article_id: self.table.append(
+        sources.Article(each.title, each.text, article_id)
+      )
+      for article_id, each in change.items()
+      if each
+    }
+    ids = np.concatenate([_NONE, *block_ids.values()])
+    return Prepared(change, block_ids, self._embeddings(ids), self._words(ids))
 
-  def forget(self, prepared: Sequence[Prepared]) -> None:
-    """Frees the blocks of refused changes."""
-    for each in prepared:
-      for ids in each.block_ids:
-        self.table.remove(ids)
+  def forget(self, prepared: Prepared) -> None:
+    """Frees the blocks of a refused change."""
+    for ids in prepared.block_ids.values():
+      self.table.remove(ids)
 
   def apply(self, prepared: Prepared) -> None:
     """Adds and removes documents for all later searches."""
     change, block_ids, embeddings, words = prepared
-    for article_id in (
-      *change.remove,
-      *(each.article_id for each in change.add),
-    ):
-      self._remove(article_id)
-    for document, ids in zip(change.add, block_ids, strict=True):
-      self.documents[document.article_id] = document
-      self._block_ids[document.article_id] = ids
-      self.num_blocks += len(ids)
-    if len(embeddings):
-      ids = np.concatenate(block_ids)
-      self._search.put(ids, embeddings)
-      self.words.put(ids, words)
+    gone = np.concatenate([_NONE, *map(self._remove, change)])
+    self.documents |= {i: each for i, each in change.items() if each}
+    self._block_ids |= block_ids
+    new = np.concatenate([_NONE, *block_ids.values()])
+    self.num_blocks += len(new) - len(gone)
+    self._take_out(gone)
+    if len(new):
+      self._put(new, embeddings, words)
 
   def become(self, in_force: changes_lib.Change) -> None:
     """Takes over all documents of `in_force`; embeds only different ones."""
-    documents = {each.article_id: each for each in in_force.add}
-    gone = [i for i in self.documents if i not in documents]
-    gone += [i for i in in_force.remove if i not in self.removed]
-    new = [d for i, d in documents.items() if self.documents.get(i) != d]
-    if gone or new:
-      self.apply(*self.prepare([changes_lib.Change(new, gone)]))
+    wanted = {**dict.fromkeys(self.documents), **in_force}
+    self.apply(
+      self.prepare(
+        {
+          article_id: document
+          for article_id, document in wanted.items()
+          if self.documents.get(article_id) != document
+          or (document is None and article_id not in self.removed)
+        }
+      )
+    )
 
   def adopt(self, other: 'EditedCorpus') -> None:
     """Takes over all documents and texts of `other` that are different."""
-    self.become(
-      changes_lib.Change([*other.documents.values()], [*other.removed])
-    )
+    self.become(other.documents | dict.fromkeys(other.removed))
     texts = {i: block.text for i, block in dict(other.table.changed).items()}
     for block_id in texts.keys() | self.table.changed.keys():
       own, text = self.table.changed.get(block_id), texts.get(block_id)
@@ -192,20 +186,31 @@ class EditedCorpus:
     self._embeddings(np.array([0]))
     self._base.find_article('')  # Maps all articles to their blocks.
 
-  def _remove(self, article_id: str) -> None:
+  def _remove(self, article_id: str) -> np.ndarray:
+    """Forgets a document or article; returns the blocks that it had."""
     self.documents.pop(article_id, None)
     gone = self._block_ids.pop(article_id, _NONE)
     self.table.remove(gone)
     own = self._base.find_article(article_id)
-    if article_id not in self.removed and own.size:
-      self.removed[article_id] = None
-      for block_id in map(int, own):
-        self.table.change(block_id, None)
-      gone = np.concatenate([gone, own])
-    if gone.size:
-      self.num_blocks -= len(gone)
-      self._search.remove(gone)
-      self.words.remove(gone)
+    if article_id in self.removed or not own.size:
+      return gone
+    self.removed[article_id] = None
+    for block_id in map(int, own):
+      self.table.change(block_id, None)
+    return np.concatenate([gone, own])
+
+  def _take_out(self, ids: np.ndarray, is_hidden: bool = True) -> None:
+    """Removes blocks from all searches; own ones come back if not hidden."""
+    self._is_hidden[ids[ids < len(self._is_hidden)]] = is_hidden
+    self._search.remove(ids)
+    self.words.remove(ids)
+
+  def _put(
+    self, ids: np.ndarray, embeddings: np.ndarray, words: np.ndarray
+  ) -> None:
+    """Lets all searches find blocks that they do not have."""
+    self._search.put(ids, embeddings)
+    self.words.put(ids, words)
 
   def _embeddings(self, block_ids: np.ndarray) -> np.ndarray:
     if not (block_ids.size and self._loaded.index):
@@ -336,32 +341,29 @@ class EditedTable:
 
 
 class LiveSearch:
-  """A searcher over an index of `num_blocks` blocks and over changed blocks.
+  """A searcher over an index of the corpus, and over changed blocks.
 
   The index still has the old embeddings of changed and removed blocks, so hits
-  on them are hidden.
+  on them are hidden: `is_hidden`, bool [N], which its owner changes.
   """
 
-  def __init__(self, index: interfaces.Searcher, num_blocks: int):
-    self._index = index
-    self._is_hidden = np.zeros([num_blocks], bool)
+  def __init__(self, index: interfaces.Searcher, is_hidden: np.ndarray):
+    self._index, self._is_hidden = index, is_hidden
     self._ids = np.zeros([0], np.int64)
     self._embeddings = np.zeros([0, 0], np.float32)
 
   def put(self, ids: np.ndarray, embeddings: np.ndarray) -> None:
-    """Adds blocks, or replaces their embeddings, [n, D]."""
-    self.remove(ids)
+    """Adds blocks that are not there, with embeddings [n, D]."""
     if len(self._ids):
       embeddings = np.concatenate([self._embeddings, embeddings])
     self._ids = np.concatenate([self._ids, ids])
     self._embeddings = embeddings
 
-  def remove(self, ids: np.ndarray, is_hidden: bool = True) -> None:
-    """Removes blocks; an own one of the index is back if not hidden."""
+  def remove(self, ids: np.ndarray) -> None:
+    """Removes the changed blocks among `ids`."""
     kept = ~np.isin(self._ids, ids)
     if not kept.all():
       self._ids, self._embeddings = self._ids[kept], self._embeddings[kept]
-    self._is_hidden[ids[ids < len(self._is_hidden)]] = is_hidden
 
   def search(self, queries: np.ndarray, k: int) -> interfaces.Neighbors:
     """Returns the best `k` of all blocks, [B, k]."""

@@ -6,8 +6,8 @@
    thread waits 0.1 s for more changes: several cost hardly more than one.
 3. `_check` refuses impossible changes; their futures raise the errors.
 4. `EditedCorpus.prepare` cuts and embeds the documents while questions go on.
-5. `DocumentLog.write` flushes the changes to the disk. If it fails, the blocks
-   are freed, and all changes get 503.
+5. `DocumentLog.write` flushes the changes, joined into one, to the disk. If it
+   fails, the blocks are freed, and all changes get 503.
 6. Between two batches of questions `EditedCorpus.apply` makes the documents
    searchable. The future is done: a crash does not lose the change.
 
@@ -19,7 +19,6 @@ between two models.
 
 from collections.abc import Callable, Sequence
 import concurrent.futures
-import contextlib
 import threading
 from typing import Optional, Union
 
@@ -62,10 +61,7 @@ class Writer:
     self.edits, self._log, self._answering = edits, log, answering
     self.has_documents = log is not None
     if log is not None:
-      in_force = log.in_force()
-      edits.become(in_force)
-      with contextlib.suppress(OSError):  # The next start tries again.
-        log.forget(i for i in in_force.remove if i not in edits.removed)
+      edits.become(log.in_force())
     self._queue: threads.Batcher[AnyChange, Outcome] = threads.Batcher(
       self._write,
       _CHANGES_AT_ONCE,
@@ -110,11 +106,14 @@ class Writer:
       for change, refused in zip(changes, outcomes, strict=True)
       if refused is None
     ]
-    documents = [c for c in accepted if isinstance(c, changes_lib.Change)]
-    prepared = self.edits.prepare(documents)
-    if documents and self._log is not None:
+    change: dict[str, Optional[changes_lib.Document]] = {}
+    for each in accepted:
+      if not isinstance(each, changes_lib.Edit):
+        change |= each
+    prepared = self.edits.prepare(change)
+    if self._log is not None:
       try:
-        self._log.write(documents)
+        self._log.write(change, self.edits.is_own)
       except OSError as error:
         self.edits.forget(prepared)
         logging.log_every_n_seconds(
@@ -124,13 +123,12 @@ class Writer:
           f'The documents log cannot be written: {error}.', status=503
         )
         return [refused or failed for refused in outcomes]
-    following = iter(prepared)
     with self._answering:
-      for change in accepted:
-        if isinstance(change, changes_lib.Edit):
-          self.edits.change(*change)
-        else:
-          self.edits.apply(next(following))
+      # Edits first: a document may take the place of an edited article.
+      for edit in accepted:
+        if isinstance(edit, changes_lib.Edit):
+          self.edits.change(*edit)
+      self.edits.apply(prepared)
     return outcomes
 
   def _refusal(
@@ -142,15 +140,15 @@ class Writer:
       known: Id of a changed document -> whether it will be there.
       edited: Blocks with changed texts.
     """
-    if isinstance(change, changes_lib.Change):
-      for article_id in change.remove:
-        if not known.get(article_id, self.edits.knows(article_id)):
+    if not isinstance(change, changes_lib.Edit):
+      for article_id, document in change.items():
+        is_there = known.get(article_id, self.edits.knows(article_id))
+        if document is None and not is_there:
           return errors.RequestError(
             f'The corpus must have document {article_id[:80]!r} to remove it.',
             status=404,
           )
-      known.update(dict.fromkeys(change.remove, False))
-      known.update((each.article_id, True) for each in change.add)
+      known |= {i: each is not None for i, each in change.items()}
       return None
     if not self.edits.can_change(change.block_id):
       return errors.RequestError(

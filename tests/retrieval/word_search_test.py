@@ -67,16 +67,19 @@ class LiveBm25Test(parameterized.TestCase):
     )
     texts = [write('old') for _ in range(60)]
     old = word_search.Bm25Retriever([''] * 60, texts)
-    live, now = word_search.LiveBm25(lambda: old, 60), dict(enumerate(texts))
+    is_hidden, now = np.zeros([60], bool), dict(enumerate(texts))
+    live = word_search.LiveBm25(lambda: old, is_hidden)
     for _ in range(80):
       ids = rng.choice(90, 3, replace=False)
       live.remove(ids)
+      is_hidden[ids[ids < 60]] = True
       now = {i: text for i, text in now.items() if i not in ids}
       if rng.random() < 0.7:
         new = [write('new') for _ in ids]
         live.put(ids, live.words(ids, [''] * 3, new))
         now |= zip(ids.tolist(), new)
-    live.remove(np.array([5]), is_hidden=False)
+    live.remove(np.array([5]))
+    is_hidden[5] = False
     now[5] = texts[5]
     ids = np.array(sorted(now))
     again = word_search.Bm25Retriever([''] * len(ids), [now[i] for i in ids])

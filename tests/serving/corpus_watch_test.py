@@ -94,7 +94,7 @@ class CorpusWatchTest(absltest.TestCase):
   def test_posted_documents_stay(self):
     posted = changes.Document('posted', 'a', 'E a.')
     over = changes.Document(_FIRST.article_id, 'a', 'A c.')
-    change = changes.Change([posted, over])
+    change = {each.article_id: each for each in (posted, over)}
     self.writer.submit(change).result()
     self._write([*tiny.ARTICLES, _NEW])
     self.watch.check()

@@ -54,8 +54,8 @@ class CorpusEditsTest(absltest.TestCase):
 
   def test_finds_the_blocks_of_articles_and_documents(self):
     document = changes.Document('new', 'n', 'A b. C d. E f.')
-    change = changes.Change([document], ['second'])
-    self.edits.apply(*self.edits.prepare([change]))
+    change = {'new': document, 'second': None}
+    self.edits.apply(self.edits.prepare(change))
     for block_id, ids in ((0, [0]), (1, []), (3, [2, 3]), (5, [4, 5]), (6, [])):
       self.assertEqual(self.edits.article_blocks(block_id).tolist(), ids)
 
@@ -96,17 +96,6 @@ class CorpusEditsTest(absltest.TestCase):
       self._answers(self.edits.opened), self._answers(self.loaded)
     )
 
-  def test_another_model_adopts_the_texts(self):
-    self.edits.change(1, 'F f.')
-    self.edits.change(3, 'A.')
-    other = self._open()
-    other.change(0, 'B.')
-    other.adopt(self.edits)
-    self.assertEqual(_texts(other), {1: 'F f.', 3: 'A.'})
-    self._assert_same(
-      self._answers(other.opened), self._answers(self.edits.opened)
-    )
-
 
 class LiveSearchTest(absltest.TestCase):
   def test_agrees_with_exact_search_after_random_changes(self):
@@ -114,16 +103,17 @@ class LiveSearchTest(absltest.TestCase):
     base = rng.normal(size=[40, 4]).astype(np.float32)
     queries = rng.normal(size=[3, 4]).astype(np.float32)
     index = exact_search.BruteForceSearcher(base)
-    search = edited_corpus.LiveSearch(index, 40)
+    is_hidden = np.zeros([40], bool)
+    search = edited_corpus.LiveSearch(index, is_hidden)
     now = dict(enumerate(base))
     for _ in range(300):
-      block_id = int(rng.integers(60))
-      if rng.random() < 0.6:
-        search.remove(np.array([block_id]))
-        now.pop(block_id, None)
-      else:
-        now[block_id] = rng.normal(size=4).astype(np.float32)
-        search.put(np.array([block_id]), now[block_id][None])
+      ids = rng.integers(60, size=1)
+      search.remove(ids)
+      is_hidden[ids[ids < 40]] = True
+      now.pop(int(ids[0]), None)
+      if rng.random() < 0.4:
+        now[int(ids[0])] = rng.normal(size=4).astype(np.float32)
+        search.put(ids, now[int(ids[0])][None])
       found = search.search(queries, 5)
       ids = np.array(sorted(now))
       scores = queries @ np.array([now[i] for i in ids]).T
@@ -133,11 +123,11 @@ class LiveSearchTest(absltest.TestCase):
   def test_all_removed(self):
     base = np.eye(3, dtype=np.float32)
     index = exact_search.BruteForceSearcher(base)
-    search = edited_corpus.LiveSearch(index, 3)
-    search.remove(np.arange(3))
+    is_hidden = np.ones([3], bool)
+    search = edited_corpus.LiveSearch(index, is_hidden)
     found = search.search(base, 2)
     np.testing.assert_array_equal(found.block_ids, np.full([3, 2], -1))
-    search.remove(np.array([1]), is_hidden=False)
+    is_hidden[1] = False
     found = search.search(base, 2)
     np.testing.assert_array_equal(found.block_ids, [[1, -1]] * 3)
 
@@ -147,12 +137,13 @@ class LiveSearchTest(absltest.TestCase):
     index.search.return_value = interfaces.Neighbors(
       np.array([[7, 8]]), ones[:1, :2]
     )
-    search = edited_corpus.LiveSearch(index, 10**6)
+    is_hidden = np.zeros([10**6], bool)
+    is_hidden[7] = True
+    search = edited_corpus.LiveSearch(index, is_hidden)
     tracemalloc.start()
     self.addCleanup(tracemalloc.stop)
     search.put(np.array([7, 10**6 + 1]), ones)
     search.remove(np.array([5, 10**6 + 1]))
-    search.remove(np.array([5]), is_hidden=False)
     found = search.search(ones[:1], 2)
     self.assertEqual(found.block_ids.tolist(), [[7, 8]])  # Scores 4 and 1.
     _, peak = tracemalloc.get_traced_memory()

@@ -90,7 +90,7 @@ class MilvusServedTest(absltest.TestCase):
     )
     self.addCleanup(service.close)
     document = changes.Document('new', 'a', 'F f.')
-    service.writer.submit(changes.Change([document])).result()
+    service.writer.submit({document.article_id: document}).result()
     (ids,), _ = retrievers.over_index(service.writer.edits.opened)(
       [[5, 6, 7]], service.num_blocks
     )
