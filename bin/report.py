@@ -19,7 +19,6 @@ from absl import flags
 from realm_tf import errors
 from realm_tf import output_files
 from realm_tf.run import outputs
-from realm_tf.serving import comparison
 from realm_tf.serving import pictures
 from realm_tf.serving import report
 from realm_tf.serving import run_reader
@@ -49,7 +48,7 @@ def main(_):
   output_files.check(path, is_file=True)
   runs = run_reader.read(_RUN_DIR.value)
   evaluations = run_reader.evaluations(runs, _EVAL_DIR.value or [])
-  compared = comparison.read(_RESULTS.value or [])
+  compared = run_reader.comparisons(_RESULTS.value or [])
   outputs.write_text(path, report.build(runs, evaluations, compared))
   print(f'Wrote {path}.')
   if _PICTURE.value:

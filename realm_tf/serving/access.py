@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 import hmac
 import ipaddress
+import re
 from typing import Optional
-import urllib.parse
 
 from realm_tf import errors
 from realm_tf import input_files
@@ -15,13 +15,7 @@ _MOST_CHARACTERS = 4096
 
 def read_token(path: str) -> str:
   """Returns the token in a file of one line, or raises UserError."""
-  try:
-    token = input_files.read(path).decode('utf-8').strip()
-  except (errors.UserError, UnicodeDecodeError) as error:
-    raise errors.UserError(
-      '--token_file must be a readable text file. Found an unreadable one '
-      f'({path}). Name another file.'
-    ) from error
+  token = input_files.read(path).decode('ascii', 'replace').strip()
   if not _FEWEST_CHARACTERS <= len(token) <= _MOST_CHARACTERS or not (
     token.isascii() and token.isprintable() and ' ' not in token
   ):
@@ -69,11 +63,8 @@ def check_writer(headers: Mapping[str, str], token: Optional[str]) -> None:
 
 
 def _is_address(host: str) -> bool:
+  name = re.sub(r':\d+$', '', host).strip('[]')
   try:
-    parts = urllib.parse.urlsplit(f'//{host}')
-    if parts.netloc != host or '@' in host:
-      return False
-    name = parts.hostname or ''
     return name == 'localhost' or bool(ipaddress.ip_address(name))
   except ValueError:
     return False

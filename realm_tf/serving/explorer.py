@@ -75,13 +75,9 @@ class Explorer:
     """
     found = self.words().retrieve(retriever_lib.of_texts([text]), _NUM_BLOCKS)
     ids = found.block_ids[0][found.scores[0] > 0].tolist()
-    part, titles = plain_letters.plain(text.strip()), self._plain_titles
-    rows = [i for i, title in enumerate(titles) if part in title]
-    article_rows = self.corpus.article_rows
-    firsts = np.searchsorted(article_rows, np.array(rows, article_rows.dtype))
-    hits = [(titles[row], first) for row, first in zip(rows, firsts.tolist())]
+    part = plain_letters.plain(text.strip())
     new = ((plain_letters.plain(t), first) for t, first in self.new_titles())
-    hits += [hit for hit in new if part in hit[0]]
+    hits = [hit for hit in (*self._titles, *new) if part in hit[0]]
     hits.sort(key=lambda hit: (not hit[0].startswith(part), len(hit[0])))
     there = (first for _, first in hits if self.article_blocks(first).size)
     nearest = list(itertools.islice(there, _NUM_TITLES))
@@ -132,8 +128,11 @@ class Explorer:
     }
 
   @functools.cached_property
-  def _plain_titles(self) -> list[str]:
-    return [*map(plain_letters.plain, self.corpus.all_titles())]
+  def _titles(self) -> list[tuple[str, int]]:
+    """The plain titles of the corpus, with their first blocks."""
+    titles = [*map(plain_letters.plain, self.corpus.all_titles())]
+    firsts = np.searchsorted(self.corpus.article_rows, np.arange(len(titles)))
+    return [*zip(titles, firsts.tolist())]
 
   def _blocks(self, ids: Sequence[int], *fields: str) -> list[dict[str, Any]]:
     """Returns the ids of blocks, with their titles or texts or both."""

@@ -17,7 +17,6 @@ from realm_tf.serving import bodies
 from realm_tf.serving import changes
 from realm_tf.serving import explorer as explorer_lib
 from realm_tf.serving import service as service_lib
-from realm_tf.serving import writer as writer_lib
 
 
 class Settings(NamedTuple):
@@ -55,10 +54,11 @@ class Api:
 
   async def about(self) -> dict[str, Any]:
     service, model = self._service, self._service.model
+    writer = service.writer
     can_answer = model.answerer.reader is not None
     return {
       'num_blocks': service.num_blocks,
-      'num_documents': _num_documents(service.writer),
+      'num_documents': len(writer.edits.documents) if writer else 0,
       'num_read': service.top_k,
       'params_step': service.versions.params_step,
       'index_step': service.versions.index_step,
@@ -66,7 +66,7 @@ class Api:
       'best_effort': can_answer and self._settings.best_effort,
       'can_complete': service.completer is not None,
       'can_edit': model.can_edit,
-      'can_search': bool(model.explorer and model.explorer.can_search),
+      'can_search': model.explorer.can_search,
       'refused': names.REFUSED,
       'examples': self._settings.examples or {'questions': [], 'masked': []},
     }
@@ -86,7 +86,7 @@ class Api:
     return await self.alone(explorer.find, body.text)
 
   async def article(self, body: bodies.Block) -> dict[str, Any]:
-    return await self.alone(self._explorer().article, body.block_id)
+    return await self.alone(self._service.model.explorer.article, body.block_id)
 
   async def complete(self, body: bodies.Sentence) -> dict[str, Any]:
     completer = self._service.completer
@@ -113,18 +113,12 @@ class Api:
       )
     await _results_of([writer.submit(body.change())])
     return {
-      'num_documents': _num_documents(writer),
+      'num_documents': len(writer.edits.documents),
       'num_blocks': self._service.num_blocks,
     }
 
-  def _explorer(self) -> explorer_lib.Explorer:
-    explorer = self._service.model.explorer
-    if explorer is None:
-      raise errors.RequestError('This server shows no articles.', status=404)
-    return explorer
-
   async def _explorer_with_words(self) -> explorer_lib.Explorer:
-    explorer = self._explorer()
+    explorer = self._service.model.explorer
     # The first call may build BM25, while questions are answered.
     await asyncio.to_thread(explorer.words)
     return explorer
@@ -144,10 +138,6 @@ async def _results_of(
   finally:
     for future in futures:
       future.cancel()
-
-
-def _num_documents(writer: Optional[writer_lib.Writer]) -> int:
-  return 0 if writer is None else len(writer.edits.documents)
 
 
 def _prediction(answer: answer_lib.Answer, top_k: int) -> dict[str, Any]:

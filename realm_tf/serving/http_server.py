@@ -84,10 +84,8 @@ def make_app(
     endpoint = _endpoint(path, handler, kind, service, settings)
     return routing.Route(path, endpoint, methods=['POST' if kind else 'GET'])
 
-  async def ready(request: requests.Request) -> responses.Response:
-    del request
-    is_ready = service.is_ready
-    return _text('ready\n') if is_ready else _text('not ready\n', 503)
+  async def ready(_: requests.Request) -> responses.Response:
+    return _text('ready\n') if service.is_ready else _text('not ready\n', 503)
 
   async def metrics() -> bytes:
     return service.metrics.text()

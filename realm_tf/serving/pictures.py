@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from realm_tf.run import metrics_log
-from realm_tf.serving import comparison as comparison_lib
+from realm_tf.serving import run_reader
 
-_SETTINGS = tempfile.TemporaryDirectory()  # Else in the home directory.
-os.environ.setdefault('MPLCONFIGDIR', _SETTINGS.name)
+if 'MPLCONFIGDIR' not in os.environ:  # Else in the home directory.
+  _SETTINGS = tempfile.TemporaryDirectory()
+  os.environ['MPLCONFIGDIR'] = _SETTINGS.name
 from matplotlib import figure as figure_lib  # noqa: E402
 from matplotlib import style  # noqa: E402
 
@@ -99,30 +100,31 @@ def _draw(
 
 
 def learned(
-  panel: Panel, runs: Mapping[str, Mapping[str, metrics_log.Series]]
+  panel: Panel, runs: Mapping[str, Sequence[metrics_log.Row]]
 ) -> list[Picture]:
   """Returns the picture of a panel's curves, with their last values, if any.
 
   Values that are not finite leave a gap.
 
   Args:
-    runs: Name of a run -> its series by metric.
+    runs: Name of a run -> its metrics, by training step.
   """
-  lines = {
-    f'{run}, {label}' if len(runs) > 1 else label: series[metric]
-    for run, series in runs.items()
-    for metric, label in panel.metrics.items()
-    if metric in series
-  }
-  lines = {f'{k} {each.values[-1]:.4g}': each for k, each in lines.items()}
+  lines: dict[str, np.ndarray] = {}
+  for run, rows in runs.items():
+    for metric, label in panel.metrics.items():
+      points = [(r[metrics_log.STEP], r[metric]) for r in rows if metric in r]
+      if points:
+        name = f'{run}, {label}' if len(runs) > 1 else label
+        lines[f'{name} {points[-1][1]:.4g}'] = np.array(points).T
   if not lines:
     return []
 
   def paint(figure: figure_lib.Figure) -> None:
     plot = figure.subplots()
-    for label, series in lines.items():
-      values = np.where(np.isfinite(series.values), series.values, np.nan)
-      plot.plot(series.steps, values, label=label)
+    for label, (steps, values) in lines.items():
+      plot.plot(
+        steps, np.where(np.isfinite(values), values, np.nan), label=label
+      )
     plot.set(xlabel='training step', ylabel=panel.unit, xlim=(0, None))
     plot.xaxis.set_major_formatter('{x:,.0f}')
     figure.legend(loc='outside upper left', ncols=2)
@@ -165,12 +167,12 @@ def risk(curves: Mapping[str, Sequence[tuple[float, float]]]) -> list[Picture]:
   return [_draw(about, _WIDE, paint)]
 
 
-def compared(comparisons: Sequence[comparison_lib.Comparison]) -> Picture:
+def compared(comparisons: Sequence[run_reader.Comparison]) -> Picture:
   """Returns a panel for each comparison, with a line for each system.
 
   A line is a point if the training questions have no numbers.
   """
-  names = comparison_lib.systems(comparisons)
+  names = run_reader.systems(comparisons)
 
   def paint(figure: figure_lib.Figure) -> None:
     plots = figure.subplots(1, len(comparisons), sharey=True, squeeze=False)[0]

@@ -11,7 +11,6 @@ from typing import Any
 import jinja2
 
 from realm_tf.run import examples as examples_lib
-from realm_tf.serving import comparison
 from realm_tf.serving import pictures
 from realm_tf.serving import run_reader
 
@@ -41,15 +40,15 @@ _Pieces = Sequence[tuple[str, bool]]  # Parts of a text, and whether marked.
 def build(
   runs: Sequence[run_reader.Run],
   evaluations: Sequence[run_reader.Evaluation],
-  compared: Sequence[comparison.Comparison] = (),
+  compared: Sequence[run_reader.Comparison] = (),
 ) -> str:
   """Returns the page of one run, or of several runs."""
-  by_run = {run.name: run.series for run in runs}
+  by_run = {run.name: run.rows for run in runs}
   return _TEMPLATES.get_template('report.html').render(
     title=f'Report: {", ".join(by_run)}',
     runs=runs,
     compared=compared,
-    systems=comparison.systems(compared),
+    systems=run_reader.systems(compared),
     picture=pictures.compared(compared) if compared else None,
     confidence=pictures.risk({each.name: each.risk for each in evaluations}),
     refusing_headings=['in %', *_REFUSING.values()],
@@ -89,11 +88,10 @@ def of_example(
   # Joined wordpieces have extra spaces: 'u . s .' for 'U.S.'.
   words = '|'.join(r'\s*'.join(map(re.escape, each)) for each in masked if each)
   pattern = re.compile(rf'(?<!\w)(?:{words})(?!\w)', re.IGNORECASE)
-  return example.pieces(), [
-    (each, examples_lib.cut_at(each.text, _spans(pattern, each.text)))
+  spans = lambda text: [
+    match.span() for match in pattern.finditer(text) if match[0]
+  ]
+  return examples_lib.cut_at(example.query, example.masked), [
+    (each, examples_lib.cut_at(each.text, spans(each.text)))
     for each in example.candidates
   ]
-
-
-def _spans(pattern: re.Pattern, text: str) -> list[tuple[int, int]]:
-  return [match.span() for match in pattern.finditer(text) if match[0]]

@@ -38,9 +38,9 @@ class ServedModel(NamedTuple):
   """A model; `edits` is None if nothing may be changed."""
 
   answerer: answerer_lib.Answerer
-  edits: Optional[edited_corpus.EditedCorpus]
+  explorer: explorer_lib.Explorer
+  edits: Optional[edited_corpus.EditedCorpus] = None
   can_edit: bool = False
-  explorer: Optional[explorer_lib.Explorer] = None
 
 
 class KeptBm25:
@@ -101,8 +101,7 @@ def load(
   loaded = loading.load(model_dir, corpus_dir, index_dir, choices.retriever)
   corpus, edits = loaded.table, None
   article_blocks, new_titles = corpus.article_blocks, list
-  build_words: Callable[[], interfaces.Retriever]
-  build_words = functools.partial(build_sparse, corpus)
+  build_words: Any = functools.partial(build_sparse, corpus)
   if allow_edits or is_live:
     edits = edited_corpus.EditedCorpus(loaded, build_words)
     loaded, build_words = edits.opened, edits.words.load
@@ -123,7 +122,7 @@ def load(
     build_words,
     new_titles,
   )
-  return ServedModel(answerer, edits, allow_edits, explorer)
+  return ServedModel(answerer, explorer, edits, allow_edits)
 
 
 def live(

@@ -16,7 +16,6 @@ from absl import logging
 import prometheus_client
 
 from realm_tf.qa import answer as answer_lib
-from realm_tf.qa import answerer as answerer_lib
 from realm_tf.qa import masked_sentences
 from realm_tf.retrieval import hot_swap
 from realm_tf.serving import bodies
@@ -193,23 +192,13 @@ class Service:
     self, questions: Sequence[str]
   ) -> Sequence[Union[answer_lib.Answer, Exception]]:
     self.metrics.batch_sizes.observe(len(questions))
-    answerer = self._live.current.answerer
     with self._answering:
       try:
-        return answerer.answer(questions)
-      except Exception:
+        return self._live.current.answerer.answer(questions)
+      except Exception as error:
         if len(questions) == 1:
-          raise
-        # A question that fails must not fail its whole batch.
-        return [_answer_or_error(answerer, question) for question in questions]
+          return [error]
       finally:
         self._busy_until = time.monotonic() + _BUSY_SECS
-
-
-def _answer_or_error(
-  answerer: answerer_lib.Answerer, question: str
-) -> Union[answer_lib.Answer, Exception]:
-  try:
-    return answerer.answer([question])[0]
-  except Exception as error:
-    return error
+    # A question that fails must not fail its whole batch.
+    return [self._answer([question])[0] for question in questions]

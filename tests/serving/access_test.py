@@ -27,7 +27,7 @@ class AccessTest(parameterized.TestCase):
     pipe = os.path.join(folder, 'pipe')
     os.mkfifo(pipe)
     for path in (folder, pipe, '/dev/zero', '/no/such/file'):
-      with self.assertRaisesRegex(errors.UserError, 'readable text file'):
+      with self.assertRaisesRegex(errors.UserError, 'must be a re'):
         access.read_token(path)
 
   @parameterized.parameters(

@@ -140,7 +140,7 @@ class ExplorerTest(parameterized.TestCase):
     self.assertEqual([b['text'] for b in blocks], ['F f f.', 'D f. E a.'])
     self.assertEqual(live.article(1)['title'], 'Limón')
     added = changes.Document('new', 'Lim', 'E f.')
-    edits.apply(*edits.prepare([changes.Change([added], ['second'])]))
+    edits.apply(edits.prepare({'new': added, 'second': None}))
     found = live.find('lim')
     titles = [each['title'] for each in found['articles']]
     self.assertEqual(titles, ['Lim', 'Limone', 'Salimón'])

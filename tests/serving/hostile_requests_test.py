@@ -42,18 +42,15 @@ class HostileRequestsTest(running_server.FakeServerTestCase):
   @parameterized.parameters(
     (b'', 400, 'truncated'),
     (b'\xff\xfe{"instances": ["a"]}', 400, 'JSON object in UTF-8'),
-    (b'{"instances": ["a\xc3"]}', 400, 'decode byte 0xc3'),
     (b'{"instances": ["a\x00b"]}', 400, 'invalid character (byte 17)'),
     (b'{"instances": ["a\\u0000b"]}', 400, _CONTROL),
     (b'{"instances": [" "]}', 400, _CONTROL),
-    (b'{"instances": [""]}', 400, _CONTROL),
     (b'{"instances": ["\\ud800"]}', 400, 'truncated'),
     (_instances('a', 'x' * 4097), 400, '<= 4096 - at `$.instances[1]`'),
     (b'["a"]', 400, 'Expected `object`, got `array`'),
     (b'{}', 400, 'missing required field `instances`'),
     (b'{"instances": "a"}', 400, 'got `str` - at `$.instances`'),
     (b'{"instances": []}', 400, 'length >= 1 - at `$.instances`'),
-    (b'{"instances": [["a"]]}', 400, 'got `array` - at `$.instances[0]`'),
     (b'{"instances": ["a"], "pickle": "a"}', 400, 'unknown field `pickle`'),
     (b'{"instances": ["a"], "' + b'x' * 9999 + b'": 1}', 400, 'unknown field'),
     (b'[' * 100_000, 400, 'got `array`'),
@@ -69,16 +66,12 @@ class HostileRequestsTest(running_server.FakeServerTestCase):
 
   @parameterized.parameters(
     ('GET', '/../../etc/passwd', 404),
-    ('GET', '/%2e%2e/%2e%2e/etc/passwd', 404),
     ('GET', '/page.css/../../service.py', 404),
     ('GET', '/..%2fservice.py', 404),
-    ('GET', '//etc/passwd', 404),
     ('GET', '/index.html%00', 404),
     ('GET', '/v1/models/..%2f..%2fetc', 404),
-    ('GET', '/v1/models/other', 404),
     ('GET', '/v1/models/realm:predict', 405),
     ('DELETE', '/api/about', 405),
-    ('PUT', '/', 405),
   )
   def test_path_and_method(self, method, path, status):
     reply = self.client.request(method, path)
@@ -105,7 +98,6 @@ class HostileRequestsTest(running_server.FakeServerTestCase):
     ('used_once', _HEALTH + b'\r\nGET /', rb'HTTP/1.1 200 [^~]*ok\n$'),
     ('another_protocol', b'\x16\x03\x01\x02\x00\x01\r\n\r\n', b'HTTP/1.1 400 '),
     ('long_headers', _HEALTH + b'X: ' + b'a' * 100_000, b'HTTP/1.1 431 '),
-    ('many_headers', _HEALTH + b'a: b\r\n' * 3000, b'HTTP/1.1 431 '),
   )
   def test_connection_ends_after(self, sent, reply):
     connection, received = self._connect(), b''

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from typing import Any, NamedTuple, Optional
+from unittest import mock
 
 from absl.testing import parameterized
 
@@ -141,7 +142,8 @@ def live(
 
 def fake_service(answerer: Any, **options: Any) -> service_lib.Service:
   """Returns a service with parameters of step 3 and an index of step 2."""
-  model = served_model.ServedModel(answerer, None)
+  explorer = mock.Mock(can_search=False)
+  model = served_model.ServedModel(answerer, explorer)
   return service_lib.Service(live(model, 3, 2), **options)
 
 
