@@ -3,15 +3,16 @@
 A block's id is its row in block_emb: no block is cut, joined or left out.
 
 A .npy file of Python objects is a pickle: a program that may call any function.
-The reader here follows the few instructions that NumPy writes for an array of
-bytes objects. It looks up and calls nothing, and refuses all other
-instructions, such as a repetition of the same object.
+The reader here only takes the texts out of the program, and runs nothing. An
+array with other objects, or with one object twice, has fewer texts than its
+shape says, and is refused.
 """
 
 from collections.abc import Iterator
+import itertools
 import os
 import pickletools
-from typing import Any, BinaryIO
+from typing import BinaryIO, Optional, cast
 
 import numpy as np
 import tensorflow as tf
@@ -22,20 +23,6 @@ from realm_tf.corpus import sources
 
 _TITLES = 'titles.tfr'
 _TEXTS = ('SHORT_BINBYTES', 'BINBYTES', 'BINBYTES8')
-_NOTES = 'MEMOIZE', 'BINPUT', 'LONG_BINPUT'  # For repetitions.
-_WORD = ('GLOBAL', 'BINUNICODE', 'SHORT_BINUNICODE')
-_WORDS = frozenset(
-  'numpy.core.multiarray numpy._core.multiarray _reconstruct numpy ndarray '
-  'dtype O8 |'.split()
-)
-# Allowed instructions before, inside and after the list of texts.
-_BEFORE = frozenset(
-  'PROTO FRAME MARK STACK_GLOBAL SHORT_BINBYTES TUPLE TUPLE1 TUPLE2 TUPLE3 '
-  'BINGET REDUCE BUILD BININT BININT1 BININT2 LONG1 NONE NEWTRUE '
-  'NEWFALSE'.split()
-).union(_NOTES)
-_INSIDE = frozenset(['FRAME', 'MARK', 'APPEND', 'APPENDS', *_NOTES])
-_AFTER = frozenset(['BUILD', 'STOP', *_NOTES])
 
 
 def read(path: str) -> Iterator[sources.Article]:
@@ -50,30 +37,26 @@ def read(path: str) -> Iterator[sources.Article]:
       f'--blocks must name the texts of the blocks. Found no file {path}.'
     )
   titles_file = os.path.join(os.path.dirname(path), _TITLES)
-  has_titles = tf.io.gfile.exists(titles_file)
-  titles = _records(titles_file) if has_titles else iter([])
   texts = read_array(path) if path.endswith('.npy') else _records(path)
-  article_id, last, number = '', None, 0
-  for number, text in enumerate(texts, 1):
-    title = next(titles, None)
-    if has_titles and title is None:
-      raise _other_number(titles_file, str(number - 1))
+  pairs: Iterator[tuple[Optional[bytes], Optional[bytes]]]
+  pairs = ((text, b'') for text in texts)
+  if tf.io.gfile.exists(titles_file):
+    pairs = itertools.zip_longest(texts, _records(titles_file))
+  article_id, last = '', None
+  for number, (text, title) in enumerate(pairs):
+    if text is None or title is None:
+      raise errors.UserError(
+        f'{titles_file} must have one title for each block. Found '
+        f'{"more than" if text is None else "only"} {number}. Copy it again, '
+        'or move it away.'
+      )
     if not title or title != last:
-      article_id, last = str(number - 1), title
+      article_id, last = str(number), title
     yield sources.Article(
-      (title or b'').decode('utf-8', 'replace'),
+      title.decode('utf-8', 'replace'),
       text.decode('utf-8', 'replace'),
       article_id,
     )
-  if next(titles, None) is not None:
-    raise _other_number(titles_file, f'more than {number}')
-
-
-def _other_number(path: str, count: str) -> errors.UserError:
-  return errors.UserError(
-    f'{path} must have one title for each block. Found {count}. Copy it again, '
-    'or move it away.'
-  )
 
 
 def _records(path: str) -> Iterator[bytes]:
@@ -84,10 +67,6 @@ def _records(path: str) -> Iterator[bytes]:
       f'{path} must be a whole TFRecord file of texts. Found: {error.message}. '
       'Copy it again.'
     ) from error
-
-
-class _Refused(ValueError):
-  """The file is not an array of bytes objects."""
 
 
 def read_array(path: str) -> Iterator[bytes]:
@@ -103,14 +82,14 @@ def read_array(path: str) -> Iterator[bytes]:
       np.lib.format.read_magic(file)
       shape, _, dtype = np.lib.format.read_array_header_1_0(file)
       if dtype.kind != 'O' or len(shape) != 1 or 2 * shape[0] > size:
-        raise _Refused(f'shape {shape} and type {dtype.str} in {size} bytes')
+        raise ValueError(f'shape {shape} and type {dtype.str} in {size} bytes')
       for text in _items(file):
         count += 1
         if count > shape[0]:
-          raise _Refused(f'more texts than the {shape[0]} of its shape')
+          raise ValueError(f'more texts than the {shape[0]} of its shape')
         yield text
       if count != shape[0]:
-        raise _Refused(f'{count} texts and shape {shape}')
+        raise ValueError(f'{count} texts and shape {shape}')
     except Exception as error:  # The parsers raise many kinds of errors.
       raise errors.UserError(
         f'{path} must be an array of texts, written by NumPy. Found: {error}. '
@@ -121,18 +100,9 @@ def read_array(path: str) -> Iterator[bytes]:
 
 def _items(file: BinaryIO) -> Iterator[bytes]:
   """Yields the texts of the list."""
-  allowed = _BEFORE
-  instructions: Iterator[Any] = pickletools.genops(file)
-  for opcode, argument, _ in instructions:
-    name = opcode.name
-    if name in _TEXTS and allowed is _INSIDE:
-      yield argument
-    elif name == 'EMPTY_LIST' and allowed is _BEFORE:
-      allowed = _INSIDE
-    elif name == 'TUPLE' and allowed is _INSIDE:
-      allowed = _AFTER
-    elif allowed is _BEFORE and name in _WORD:
-      if not _WORDS.issuperset(argument.split(' ')):
-        raise _Refused(f'the name {argument[:80]}')
-    elif name not in allowed:
-      raise _Refused(f'the instruction {name}')
+  is_inside = False
+  for opcode, argument, _ in pickletools.genops(file):
+    if opcode.name == 'EMPTY_LIST':
+      is_inside = True
+    elif is_inside and opcode.name in _TEXTS:
+      yield cast(bytes, argument)

@@ -127,8 +127,7 @@ class GraphAnswerer:
     evidence = find(texts, tokens, read, self.finetuning.answer_by)
     titles = self.blocks.titles(tf.maximum(read_ids, 0))
     return {
-      **summary(evidence, scores, self.confidence),
-      **of_blocks(evidence, scores, read_ids),
+      **fields(evidence, scores, read_ids, self.confidence),
       'titles': evidence.of_blocks(titles, ''),
       'texts': evidence.of_blocks(texts, ''),
     }
@@ -245,10 +244,13 @@ def best_spans(scores: tf.Tensor, null: tf.Tensor) -> answer_choice.Spans:
   )
 
 
-def summary(
-  evidence: Evidence, scores: tf.Tensor, confidence: calibration_lib.Confidence
+def fields(
+  evidence: Evidence,
+  scores: tf.Tensor,
+  read_ids: tf.Tensor,
+  confidence: calibration_lib.Confidence,
 ) -> dict[str, tf.Tensor]:
-  """Returns the fields of `answer.Answer` without evidence, [B] each.
+  """Returns the fields of `GraphAnswerer.answer`, but titles and texts.
 
   `scores` are f(x,z) of all found blocks, also of unread ones, float32 [B, k].
   """
@@ -258,32 +260,22 @@ def summary(
   unread = 1.0 - tf.reduce_sum(covered, axis=-1)
   signals = calibration_lib.signals(choice, evidence.spans, unread, tnp)
   right = tf.where(answered, confidence.probability(signals, tnp), 0.0)
+  shares = answer_choice.softmax(scores[:, : read_ids.shape[1]], tnp)
+  answers = evidence.of_spans(evidence.texts, '')
   return {
-    'answers': evidence.of_spans(evidence.texts, '')[:, 0],
+    'answers': answers[:, 0],
     'scores': tf.where(answered, choice.scores, interfaces.NO_SCORE),
     'probabilities': right,
     'null_probabilities': tf.where(answered, tf.maximum(unread, 0.0), 1.0),
     'is_refused': confidence.refuses(right, signals.null),
-  }
-
-
-def of_blocks(
-  evidence: Evidence, scores: tf.Tensor, read_ids: tf.Tensor
-) -> dict[str, tf.Tensor]:
-  """Returns the fields of `answer.Evidence` but titles and texts, [B, K] each.
-
-  `scores` are f(x,z) of all found blocks; `read_ids` are int32 [B, K].
-  """
-  probabilities = answer_choice.softmax(scores[:, : read_ids.shape[1]], tnp)
-  return {
     'block_ids': evidence.of_blocks(read_ids, interfaces.NULL_BLOCK),
     'starts': evidence.of_spans(evidence.starts, 0),
     'ends': evidence.of_spans(evidence.ends, 0),
-    'evidence_answers': evidence.of_spans(evidence.texts, ''),
+    'evidence_answers': answers,
     'evidence_scores': evidence.of_spans(
       evidence.spans.scores, interfaces.NO_SCORE
     ),
-    'retrieval_probabilities': evidence.of_blocks(probabilities, 0.0),
+    'retrieval_probabilities': evidence.of_blocks(shares, 0.0),
   }
 
 

@@ -118,11 +118,10 @@ def export(model_dir: str, output_dir: str) -> list[str]:
     modules['block_embedder'] = block_embedder(opened)
   if {realm_model.MASKED_LM, realm_model.SPAN} & {*opened.parts}:
     modules['knowledge_encoder'] = knowledge_encoder(opened)
-  paths = []
+  paths = {name: os.path.join(output_dir, name) for name in modules}
   for name, module in modules.items():
-    paths.append(os.path.join(output_dir, name))
-    module.write(paths[-1], opened.tokenizer, layout.vocab_file(model_dir))
-  return paths
+    module.write(paths[name], opened.tokenizer, layout.vocab_file(model_dir))
+  return [*paths.values()]
 
 
 def query_embedder(source: model_files.OpenModel) -> Module:

@@ -25,6 +25,7 @@ from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.text import tokenizer_files
 
+_KINDS = 'bert', 'realm', 'distilbert', 'electra'
 _ACTIVATIONS = {
   'gelu': 'gelu',
   'gelu_new': 'gelu_tanh',
@@ -43,7 +44,6 @@ _OFF = (
   'quantization_config',
 )
 _FIELDS = {
-  'model_type': json_text.one_of('bert', 'realm', 'distilbert', 'electra'),
   'architectures': json_text.optional(list[str]),
   'hidden_act': json_text.optional(json_text.one_of(*_ACTIVATIONS)),
   'layer_norm_eps': json_text.optional(
@@ -55,7 +55,7 @@ _FIELDS = {
   'tie_word_embeddings': json_text.optional(bool),
   'vocab_size': hugging_face_files.SIZE,
   'hidden_size': hugging_face_files.SIZE,
-  'num_hidden_layers': hugging_face_files.SIZE,
+  'num_hidden_layers': json_text.count(1, 1000),
   'num_attention_heads': hugging_face_files.SIZE,
   'intermediate_size': hugging_face_files.SIZE,
   'max_position_embeddings': hugging_face_files.SIZE,
@@ -85,10 +85,6 @@ _TYPES = '_bert/type_embeddings/embeddings'  # DistilBERT has none.
 _LINEAR_KERNEL = f'{hugging_face_names.LINEAR_HEAD}/kernel'
 _RECORDS = 'block_records.npy'
 _BLOCK_EMBEDDINGS = 'block_emb'  # Name of the index's matrix.
-_OTHERS = (
-  *('roberta', 'xlm-roberta', 'camembert', 'albert', 'mobilebert', 'mpnet'),
-  *('deberta', 'deberta-v2', 'modernbert', 'dpr', 'xlnet', 'longformer'),
-)
 _NORMALIZED_SCALE = 20.0  # The scale of sentence-transformers' training.
 _HEAD = 'cls.predictions.transform.dense.weight'
 _DECODER = 'cls.predictions.decoder.weight'
@@ -116,9 +112,7 @@ def load(
   if len(directories) == 1 and t5.is_t5(directories[0]):
     return t5.load(directories[0], given)
   found = imported.join([read(each) for each in directories], given)
-  if _LINEAR_KERNEL not in found.arrays:
-    return found
-  return span_heads.resolve(found)
+  return span_heads.resolve(found) if _LINEAR_KERNEL in found.arrays else found
 
 
 def _notes(recipe: sentence_transformers.Recipe) -> list[str]:
@@ -203,27 +197,24 @@ def _read_config(directory: str, path: str) -> dict[str, Any]:
   kind = hugging_face_files.read_json(
     directory, name, {'model_type': str}, required=True
   )['model_type']
-  known = _FIELDS['model_type']
-  if kind in _OTHERS:
+  if kind not in _KINDS:
     raise errors.UserError(
       'A Hugging Face directory must hold a BERT, DistilBERT or ELECTRA. Found '
-      f'a {kind} in {path}. Take an uncased BERT of its kind: as a reader '
+      f'a {kind:.60} in {path}. Take an uncased BERT of its kind: as a reader '
       'deepset/minilm-uncased-squad2 or deepset/bert-base-uncased-squad2.'
     )
-  if kind != 'distilbert':
-    values = hugging_face_files.read_json(directory, name, _FIELDS)
-    width = values.get('embedding_size', values['hidden_size'])
-    if width != values['hidden_size']:
-      raise hugging_face_files.wrong(
-        path, 'have embeddings of its hidden size', f'embedding_size {width}'
-      )
-    return values
-  own = {ours: theirs for theirs, ours in _DISTILBERT.items()}
-  fields = {own.get(field, field): each for field, each in _FIELDS.items()}
-  values = hugging_face_files.read_json(
-    directory, name, {**fields, 'model_type': known}
-  )
-  return {_DISTILBERT.get(field, field): each for field, each in values.items()}
+  if kind == 'distilbert':
+    own = {ours: theirs for theirs, ours in _DISTILBERT.items()}
+    fields = {own.get(field, field): each for field, each in _FIELDS.items()}
+    values = hugging_face_files.read_json(directory, name, fields)
+    return {_DISTILBERT.get(n, n): value for n, value in values.items()}
+  values = hugging_face_files.read_json(directory, name, _FIELDS)
+  width = values.get('embedding_size', values['hidden_size'])
+  if width != values['hidden_size']:
+    raise hugging_face_files.wrong(
+      path, 'have embeddings of its hidden size', f'embedding_size {width}'
+    )
+  return values
 
 
 def _convert(
@@ -233,31 +224,16 @@ def _convert(
   is_tied: bool,
   config_path: str,
 ) -> tuple[dict[str, np.ndarray], weights.LoadReport]:
-  """Returns values by our names; UserError for fewer layers than the config."""
+  """Returns values by our names, and the report."""
   roles = hugging_face_names.ROLES.get(
     architecture, hugging_face_names.BERT_ROLES
   )
   names = {hugging_face_names.modern(name): name for name in tensors}
   if 'reader' in roles.get('', ()):  # Other heads are not read.
     _resolve_tied(names, tensors, is_tied, config_path)
-  needed = model.reader_bert.num_layers
-  num_layers = hugging_face_names.num_layers(names)
-  if needed > num_layers:
-    raise errors.UserError(
-      f'{config_path} must have the sizes of the weights. Found {num_layers} '
-      f'layers, where it needs {needed}. Choose another model, or copy both '
-      'again.'
-    )
   arrays, report = hugging_face_names.convert(
     tensors, model.reader_bert, roles, names
   )
-  labels = arrays.get(_LINEAR_KERNEL, np.zeros([0, 2])).shape[1]
-  if labels != 2:
-    raise hugging_face_files.wrong(
-      config_path,
-      'have a start and an end logit in qa_outputs',
-      f'{labels} labels',
-    )
   # The index's matrix is used, and second names of tensors are no tensors.
   used = {*report.used, *({_BLOCK_EMBEDDINGS} & {*report.left_over})}
   left_over = [
@@ -306,7 +282,7 @@ def _model_config(
       layer_norm_epsilon=bert.LAYER_NORM_EPSILON,
     )
   else:
-    embedder = _sentence_embedder(recipe, encoder.hidden_size, path)
+    embedder = _sentence_embedder(recipe, encoder.hidden_size)
   return config_lib.ModelConfig(
     embedder_bert=encoder,
     reader_bert=encoder,
@@ -317,22 +293,13 @@ def _model_config(
 
 
 def _sentence_embedder(
-  recipe: sentence_transformers.Recipe, hidden_size: int, path: str
+  recipe: sentence_transformers.Recipe, hidden_size: int
 ) -> config_lib.EmbedderConfig:
-  size, activation = hidden_size, 'none'
-  if recipe.dense is not None:
-    in_features, size = recipe.dense.kernel.shape
-    activation = recipe.dense.activation
-    if in_features != hidden_size:
-      raise hugging_face_files.wrong(
-        path,
-        f'have a Dense of in_features={hidden_size}, as hidden_size',
-        in_features,
-      )
+  dense = recipe.dense
   return config_lib.EmbedderConfig(
     head=recipe.head,
-    embedding_size=size,
-    dense=activation,
+    embedding_size=dense.kernel.shape[-1] if dense else hidden_size,
+    dense=dense.activation if dense else 'none',
     normalize=recipe.normalize,
     score_scale=_NORMALIZED_SCALE if recipe.normalize else 1.0,
     shared_towers=True,
@@ -340,10 +307,8 @@ def _sentence_embedder(
 
 
 def _finetuning_config(values: dict[str, Any]) -> config_lib.FinetuningConfig:
-  """Returns a REALM's settings of reading, or the defaults for a BERT."""
+  """Returns the settings of reading, which only a REALM has, or defaults."""
   default = config_lib.FinetuningConfig()
-  if values['model_type'] != 'realm':
-    return default
   num_read = values.get('reader_beam_size', default.num_read)
   num_searched = values.get('searcher_beam_size', default.num_searched)
   return config_lib.FinetuningConfig(
@@ -370,14 +335,10 @@ def _resolve_tied(
   if not is_tied and _HEAD in names and _DECODER not in names:
     found = f'no {_DECODER}'
   for ours, other in _TIED.items():
-    if other not in names:
-      continue
-    one, two = names.setdefault(ours, names[other]), names[other]
-    is_equal = tensors.shape(one) == tensors.shape(two) and np.array_equal(
-      tensors[one], tensors[two]
-    )
-    if not is_equal:
-      found = found or f'{two} that is not {one}'
+    if other in names:
+      one, two = names.setdefault(ours, names[other]), names[other]
+      if not np.array_equal(tensors[one], tensors[two]):
+        found = found or f'{two} that is not {one}'
   if found:
     raise errors.UserError(
       'The masked-LM head must share its weights with the encoder '

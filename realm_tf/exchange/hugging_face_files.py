@@ -18,7 +18,7 @@ from realm_tf import json_text
 from realm_tf.model import weights
 
 SIZE = json_text.POSITIVE
-_ADVICE = 'Choose another model, or copy it again.'
+_ADVICE = 'Choose another model for --source=hf:DIR, or copy it again.'
 _FILE = 'model.safetensors'
 _INDEX = {'weight_map': dict[str, str]}
 _DTYPES = ('F64', 'F32', 'F16', 'BF16')
@@ -34,14 +34,9 @@ def read_json(
   {} without the file, or UserError if it is `required`.
   """
   path = os.path.join(directory, name)
-  if tf.io.gfile.exists(path):
-    return check(json_text.read_object(path, 'Copy it again.'), fields, path)
-  if required:
-    raise errors.UserError(
-      f'A Hugging Face directory must have a {name}. Found none in '
-      f'{directory}. Check --source=hf:DIR.'
-    )
-  return {}
+  if not (required or tf.io.gfile.exists(path)):
+    return {}
+  return check(json_text.read_object(path, _ADVICE), fields, path)
 
 
 def check(values: Any, fields: Fields, path: str) -> dict[str, Any]:
@@ -64,8 +59,13 @@ class Rows:
   """
 
   def __init__(
-    self, shape: tuple[int, int], read: Callable[[slice], np.ndarray], path: str
+    self, shape: tuple[int, ...], read: Callable[[slice], np.ndarray], path: str
   ):
+    if len(shape) != 2:
+      raise errors.UserError(
+        f'Embeddings of blocks must have a row for each block. Found shape '
+        f'{shape} in {path}. Save them again, or leave them out.'
+      )
     self.shape = shape
     self._read = read
     self._path = path
@@ -141,15 +141,17 @@ class Tensors(Mapping[str, np.ndarray]):
     if name not in self:
       return None
     path, file, own = self._places[name]
-    dtype, shape = file.get_slice(own).get_dtype(), self.shape(name)
-    if dtype != 'F32' or len(shape) != 2:
+    dtype = file.get_slice(own).get_dtype()
+    if dtype != 'F32':
       raise errors.UserError(
-        f'{name} must be a matrix of F32. Found {dtype} of shape {shape} in '
-        f'{path}. Save it again as float32.'
+        f'{name} must be a matrix of F32. Found {dtype} in {path}. Save it '
+        'again as float32.'
       )
     # The function keeps this object, and so the copy of a remote file.
     return Rows(
-      shape, lambda rows: self._places[name][1].get_slice(own)[rows], path
+      self.shape(name),
+      lambda rows: self._places[name][1].get_slice(own)[rows],
+      path,
     )
 
   def _add(self, path: str) -> None:

@@ -86,9 +86,8 @@ def join(parts: Sequence[Imported], given: Given) -> Imported:
   indexes = [part for part in parts if part.embeddings is not None]
   num_tuned = sum(part.is_tuned for part in embedders)
   is_pair = num_tuned == 1 and len(embedders) == 2
-  _check_number('embedder', [] if is_pair else embedders + scorers)
-  _check_number('reader', readers)
-  _check_number('index', indexes)
+  alike = [] if is_pair else embedders + scorers
+  _check_single(embedder=alike, reader=readers, index=indexes)
   arrays = {}
   for part in parts:
     own = 'query' if part.is_tuned else 'block'
@@ -129,10 +128,11 @@ def _first(given: Optional[str], found: list[Optional[str]]) -> Optional[str]:
   return next(filter(None, [given, *found]), None)
 
 
-def _check_number(what: str, parts: Sequence[Imported]) -> None:
-  if len(parts) > 1:
-    raise errors.UserError(
-      f'There must be one {what}. Found '
-      f'{" and ".join(sorted(part.path for part in parts))}. Give the parts of '
-      'one model as --source, with commas.'
-    )
+def _check_single(**parts: Sequence[Imported]) -> None:
+  for what, found in parts.items():
+    if len(found) > 1:
+      raise errors.UserError(
+        f'There must be one {what}. Found '
+        f'{" and ".join(sorted(part.path for part in found))}. Give the parts '
+        'of one model as --source, with commas.'
+      )

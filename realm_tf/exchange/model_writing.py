@@ -3,7 +3,7 @@
 Training starts missing parts from random weights.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 import dataclasses
 import os
 from typing import Optional
@@ -46,13 +46,14 @@ def write(
   `corpus_dir` is `output_dir`/corpus.
   """
   vocab_file = imported.require_vocabulary()
-  parts = _parts(imported.arrays)
+  parts = realm_model.parts_of(imported.arrays)
   is_t5 = realm_model.SEQ2SEQ in parts  # It has no wordpieces and no blocks.
   config = config_lib.ExperimentConfig(model=imported.model)
   if not is_t5:
     tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
     _check_vocabulary(imported.model, tokenizer, vocab_file)
     config = fit_lengths(imported, tokenizer)
+    parts = [realm_model.EMBEDDER, *parts]  # An index must have it.
   model = realm_model.RealmModel(config.model, parts)
   loaded = model.load(imported.arrays)  # Checks every shape.
   if is_t5:
@@ -138,18 +139,6 @@ def _check_vocabulary(
         f'embeddings and {tokenizer.vocab_size} lines in {vocab_file}. Give '
         'the right --vocab_file.'
       )
-
-
-def _parts(arrays: Collection[str]) -> list[str]:
-  """Returns the parts of a model that hold the arrays."""
-  if realm_model.SEQ2SEQ in realm_model.parts_of(arrays):
-    return [realm_model.SEQ2SEQ]
-  parts = [realm_model.EMBEDDER]
-  if any(name.startswith('masked_lm/') for name in arrays):
-    parts.append(realm_model.MASKED_LM)
-  if any(name.startswith('reader_') for name in arrays):
-    parts.append(realm_model.SPAN)
-  return parts
 
 
 def _blocks(

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 import tensorflow as tf
 
-from realm_tf import errors
 from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.exchange import hugging_face_files
@@ -167,8 +166,6 @@ _DENSE = {
   'activation_function': json_text.optional(json_text.one_of(*_ACTIVATIONS)),
   'module_input_name': _EMBEDDING,
   'module_output_name': _EMBEDDING,
-  'in_features': hugging_face_files.SIZE,
-  'out_features': hugging_face_files.SIZE,
 }
 
 
@@ -267,10 +264,8 @@ def _modules(directory: str, path: str) -> dict[str, str]:
 
 def _head(pooling: dict[str, Any], directory: str) -> str:
   """Returns our head for a Pooling in the old or the new spelling."""
-  modes = pooling.get('pooling_mode')
-  if modes is None:
-    modes = [mode for name, mode in _SWITCHES.items() if pooling.get(name)]
-    modes = modes or ['mean']
+  switched = [mode for name, mode in _SWITCHES.items() if pooling.get(name)]
+  modes = pooling.get('pooling_mode') or switched or 'mean'
   modes = modes if isinstance(modes, list) else [modes]
   if len(modes) != 1 or modes[0] not in list(_HEADS):
     raise hugging_face_files.wrong(
@@ -285,19 +280,15 @@ def _dense(directory: str) -> Dense:
   values = hugging_face_files.read_json(
     directory, 'config.json', _DENSE, required=True
   )
-  shape = values['out_features'], values['in_features']
   tensors = hugging_face_files.Tensors(directory)
-  for name, expected in ('linear.weight', shape), ('linear.bias', shape[:1]):
-    found = tensors.shape(name)
-    is_needed = name in tensors or name == 'linear.weight'
-    if is_needed and found != expected:
-      raise errors.UserError(
-        f'Weights must fit their config. Found {name} of shape {found} in '
-        f'{directory}, where the config needs {expected}. Copy both again.'
-      )
-  bias = np.zeros(shape[:1], np.float32)
+  if 'linear.weight' not in tensors:
+    raise hugging_face_files.wrong(
+      directory, 'have the weights of its Dense', 'no linear.weight'
+    )
+  kernel = np.ascontiguousarray(tensors['linear.weight'].T)
+  bias = np.zeros(kernel.shape[-1:], np.float32)
   return Dense(
     _ACTIVATIONS[values.get('activation_function', next(iter(_ACTIVATIONS)))],
-    np.ascontiguousarray(tensors['linear.weight'].T),
+    kernel,
     tensors.get('linear.bias', bias),
   )

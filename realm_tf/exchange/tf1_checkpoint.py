@@ -10,11 +10,10 @@ embedder's head is one module above its BERT; a BERT without such a head belongs
 to a reader.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-import contextlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import os
 import re
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -29,7 +28,10 @@ from realm_tf.model import weights
 
 _HEAD_SIZE = 64  # BERT's head size at every hidden size.
 _WORDS = 'embeddings.word_embeddings.weight'
-EMBEDDER, READER = 'embedder', 'reader'
+_POSITIONS = 'embeddings.position_embeddings.weight'
+_INNER = 'encoder.layer.0.intermediate.dense.bias'
+_BESIDE = 'vocab.txt', 'blocks.tfr'
+EMBEDDER, READER, INDEX = 'embedder', 'reader', 'index'
 _SKIPPED = re.compile(
   r'(^|/)(adam_m|adam_v|global_step|AdamWeightDecayOptimizer[^/]*)(/|$)'
 )
@@ -55,12 +57,30 @@ _HEADS = {
     'layer_normalization': 'qa_outputs.layer_normalization',
   },
 }
-_SUFFIXES = {'kernel': 'weight', 'gamma': 'weight', 'beta': 'bias'}
+# What TF1 writes -> what Hugging Face does, with '/' for '.'.
+_SPELLINGS = (
+  (r'layer_(\d+)', r'layer/\1'),
+  (r'_embeddings$', '_embeddings/weight'),
+  (r'/output_bias$', '/bias'),
+  (r'/(?:kernel|gamma)$', '/weight'),
+  (r'/beta$', '/bias'),
+)
 _STEP = re.compile(r'(.*)-(\d+)')
 
 
-# Kind -> Hugging Face's name -> value; kernels are [out, in].
-_Arrays = dict[str, dict[str, np.ndarray]]
+class Checkpoint(NamedTuple):
+  """A checkpoint, by kind: EMBEDDER, READER, or INDEX with the one 'block_emb'.
+
+  Attributes:
+    names: Kind -> {Hugging Face's name: name in the file}.
+    arrays: The same with values; kernels are [out, in].
+    left_over: All other names.
+  """
+
+  prefix: str
+  names: dict[str, dict[str, str]]
+  arrays: dict[str, dict[str, np.ndarray]]
+  left_over: list[str]
 
 
 def load(
@@ -72,111 +92,90 @@ def load(
   """
   prefixes, others = find(source)
   checkpoints = [*map(_open, prefixes)]
-  kinds = {kind for _, arrays, _ in checkpoints for kind in arrays}
+  kinds = {kind for each in checkpoints for kind in each.names} - {INDEX}
   if not kinds:
     raise errors.UserError(
       f'tf1:{source} must hold a BERT encoder. Found none. Give the prefixes '
       "of the embedder's and the reader's checkpoints, with commas."
     )
-  readers = [arrays[READER] for _, arrays, _ in checkpoints if READER in arrays]
   # No released BERT has a span head.
   is_plain = EMBEDDER not in kinds and not any(
-    name.startswith('qa_outputs.') for names in readers for name in names
+    name.startswith('qa_outputs.')
+    for each in checkpoints
+    for name in each.names.get(READER, ())
   )
-  parts = [
-    _part(prefix, *each, is_plain=is_plain, num_heads=given.num_heads)
-    for prefix, each in zip(prefixes, checkpoints, strict=True)
-  ]
   given = given._replace(
     blocks_file=given.blocks_file or _only(others, 'blocks.tfr'),
     vocab_file=given.vocab_file or _only(others, 'vocab.txt'),
   )
-  return imported.join(parts, given)
+  return imported.join(
+    [_part(each, is_plain, given.num_heads) for each in checkpoints], given
+  )
 
 
-def _open(
-  prefix: str,
-) -> tuple['Recognized', _Arrays, Optional[hugging_face_files.Rows]]:
-  """Returns a checkpoint's names, values and, if any, the index's matrix.
-
-  TensorFlow compares checksums.
-  """
-  with _checked(prefix):
+def _open(prefix: str) -> Checkpoint:
+  """Reads a checkpoint; TensorFlow compares checksums."""
+  try:
     reader = tf.train.load_checkpoint(prefix)
-    names = reader.get_variable_to_shape_map()
-  found = recognize(names, prefix)
-  arrays: _Arrays = {}
-  for kind, by_theirs in found.parts.items():
-    arrays[kind] = {}
-    for theirs, name in by_theirs.items():
-      with _checked(prefix):
-        value = reader.get_tensor(name)
-      # Kernels of nn.Linear are transposed.
-      arrays[kind][theirs] = value.T if name.endswith('/kernel') else value
-  rows = None
-  if found.block_embeddings:
-    with _checked(prefix):
-      matrix = reader.get_tensor(found.block_embeddings)
-    if matrix.ndim != 2:
-      raise errors.UserError(
-        f'{found.block_embeddings} must have one row a block. Found shape '
-        f'{matrix.shape} in {prefix}. Leave this checkpoint out.'
-      )
-    rows = hugging_face_files.Rows(matrix.shape, matrix.__getitem__, prefix)
-  return found, arrays, rows
+    names, left_over = recognize(reader.get_variable_to_shape_map(), prefix)
+    arrays = {
+      kind: {theirs: _value(reader, name) for theirs, name in part.items()}
+      for kind, part in names.items()
+    }
+  except (tf.errors.OpError, LookupError, RuntimeError, ValueError) as error:
+    raise errors.UserError(
+      f'tf1:{prefix} must be a whole checkpoint. Found: {error}. Copy all of '
+      'its files again.'
+    ) from error
+  return Checkpoint(prefix, names, arrays, left_over)
+
+
+def _value(reader: Any, name: str) -> np.ndarray:
+  value = reader.get_tensor(name)
+  return value.T if name.endswith('/kernel') else value
 
 
 def _part(
-  prefix: str,
-  found: 'Recognized',
-  values: _Arrays,
-  rows: Optional[hugging_face_files.Rows],
-  *,
-  is_plain: bool,
-  num_heads: Optional[int],
+  source: Checkpoint, is_plain: bool, num_heads: Optional[int]
 ) -> imported.Imported:
   """Returns a part of the model; everything starts from a plain BERT."""
-  towers = {EMBEDDER: ('shared',), READER: ('reader',)}
-  if is_plain:
-    towers[READER] = 'shared', 'reader'
+  towers = {
+    EMBEDDER: ('shared',),
+    READER: ('shared', 'reader') if is_plain else ('reader',),
+  }
   arrays: dict[str, np.ndarray] = {}
   berts: dict[str, config_lib.BertConfig] = {}
-  used = [found.block_embeddings] if found.block_embeddings else []
-  missing, left_over = [], [*found.left_over]
-  for kind, theirs in values.items():
-    names = found.parts[kind]
-    berts[kind] = _bert_config(theirs, names, prefix, num_heads)
+  used, missing, left_over = [], [], [*source.left_over]
+  rows = None
+  for kind, theirs in source.arrays.items():
+    names = source.names[kind]
+    if kind == INDEX:
+      ((name, matrix),) = theirs.items()
+      used.append(names[name])
+      rows = hugging_face_files.Rows(
+        matrix.shape, matrix.__getitem__, source.prefix
+      )
+      continue
+    berts[kind] = _bert_config(theirs, names, source.prefix, num_heads)
     ours, report = hugging_face_names.convert(
       theirs, berts[kind], {'': towers[kind]}
     )
-    hugging_face_names.check_whole(report, prefix)
+    hugging_face_names.check_whole(report, source.prefix)
     arrays |= ours
     used += [names[name] for name in report.used]
     missing += report.missing
     left_over += [names[name] for name in report.left_over]
   return imported.Imported(
-    _model_config(values, berts),
+    _model_config(source.arrays, berts),
     arrays,
     weights.LoadReport(used, missing, left_over),
     embeddings=rows,
     notes=('A plain BERT: both embedders and the reader start from it.',)
     if is_plain
     else (),
-    path=prefix,
+    path=source.prefix,
     is_tuned=len(berts) == 2,
   )
-
-
-@contextlib.contextmanager
-def _checked(prefix: str) -> Iterator[None]:
-  """Makes a UserError of TensorFlow's errors for a damaged checkpoint."""
-  try:
-    yield
-  except (tf.errors.OpError, LookupError, RuntimeError, ValueError) as error:
-    raise errors.UserError(
-      f'tf1:{prefix} must be a whole checkpoint. Found: {error}. Copy all of '
-      'its files again.'
-    ) from error
 
 
 def _bert_config(
@@ -186,38 +185,26 @@ def _bert_config(
   num_heads: Optional[int],
 ) -> config_lib.BertConfig:
   """Returns the sizes of an encoder, from the shapes of its weights."""
-  if _WORDS not in arrays:
+  lacking = [n for n in (_WORDS, _POSITIONS, _INNER) if n not in arrays]
+  if lacking:
     raise errors.UserError(
-      f'A BERT must be in one checkpoint with its heads. Found '
-      f'{min(names.values())} but no word embeddings in {prefix}. Check '
-      '--source.'
+      'A BERT must be whole, in one checkpoint with its heads. Found '
+      f'{min(names.values())} but no {lacking[0]} in {prefix}. Check --source.'
     )
   vocab_size, width = arrays[_WORDS].shape
-  num_layers = hugging_face_names.num_layers(arrays)
-  inner = arrays.get('encoder.layer.0.intermediate.dense.bias')
-  positions = arrays.get('embeddings.position_embeddings.weight')
-  if not num_layers or inner is None or positions is None:
+  if width % (num_heads or _HEAD_SIZE):
     raise errors.UserError(
-      f'{prefix} must hold a whole BERT encoder. Found word embeddings '
-      'without position embeddings or a first layer. Check --source.'
-    )
-  if not num_heads and width % _HEAD_SIZE:
-    raise errors.UserError(
-      f"Attention's heads are {_HEAD_SIZE} wide by default. Found width "
-      f'{width} in {prefix}. Give --num_heads.'
-    )
-  if num_heads and width % num_heads:
-    raise errors.UserError(
-      f'--num_heads must divide the width of {prefix}, {width}. Found '
-      f'{num_heads}.'
+      f'--num_heads must divide the width {width} of {prefix}. Found '
+      f'{num_heads or f"none, and heads of {_HEAD_SIZE} do not fit"}. Give '
+      '--num_heads.'
     )
   return config_lib.BertConfig(
     vocab_size=vocab_size,
     hidden_size=width,
-    num_layers=num_layers,
+    num_layers=hugging_face_names.num_layers(arrays),
     num_heads=num_heads or width // _HEAD_SIZE,
-    intermediate_size=len(inner),
-    max_positions=len(positions),
+    intermediate_size=len(arrays[_INNER]),
+    max_positions=len(arrays[_POSITIONS]),
   )
 
 
@@ -226,8 +213,7 @@ def _model_config(
   berts: Mapping[str, config_lib.BertConfig],
 ) -> config_lib.ModelConfig:
   """Returns the config of a checkpoint's parts; of its BERT for both."""
-  default = config_lib.BertConfig()
-  bert = berts.get(EMBEDDER, berts.get(READER, default))
+  bert = berts.get(EMBEDDER, berts.get(READER, config_lib.BertConfig()))
   embedder = config_lib.EmbedderConfig(shared_towers=True)
   head = arrays.get(EMBEDDER, {}).get('cls.dense.bias')
   if head is not None:
@@ -262,33 +248,27 @@ def find(source: str) -> tuple[list[str], list[str]]:
 
   The source is comma-separated prefixes, or directories to search at any depth.
   """
-  prefixes, others, found = [], [], 'no file *.index'
+  prefixes, others = [], []
   for item in filter(None, source.split(',')):
-    if tf.io.gfile.exists(f'{item}.index'):
-      prefixes.append(item)
+    found = [item] if tf.io.gfile.exists(f'{item}.index') else []
+    if found:
       # The vocabulary and blocks next to a checkpoint or TF Hub module.
       folder = os.path.dirname(item)
-      assets = os.path.join(folder, 'assets')
-      above = os.path.join(os.path.dirname(folder), 'assets')
-      beside = [
-        os.path.join(place, 'vocab.txt') for place in (folder, assets, above)
-      ]
-      beside.append(os.path.join(folder, 'blocks.tfr'))
-      others += filter(tf.io.gfile.exists, beside)
-    elif tf.io.gfile.isdir(item):
-      in_directory, files = _search(item)
-      prefixes += in_directory
-      others += files
+      above = os.path.dirname(folder)
+      places = [folder, *(os.path.join(p, 'assets') for p in (folder, above))]
+      files = [os.path.join(p, n) for n in _BESIDE for p in places]
+      others += filter(tf.io.gfile.exists, files)
     else:
-      prefixes, found = [], f'neither {item}.index nor a directory'
-      break
-  if not prefixes:
-    raise errors.UserError(
-      f'tf1:{source} must be the prefix of a checkpoint with the files '
-      'PREFIX.index and PREFIX.data-..., or a directory of checkpoints. Found '
-      f'{found}. Check --source.'
-    )
-  return sorted(set(prefixes)), others
+      found, files = _search(item)
+      others += files
+    if not found:
+      raise errors.UserError(
+        'tf1: must name the prefix of a checkpoint with the files PREFIX.index '
+        'and PREFIX.data-..., or a directory of checkpoints. Found neither '
+        f'{item}.index nor, in {item}, a file *.index. Check --source.'
+      )
+    prefixes += found
+  return sorted({*prefixes}), others
 
 
 def _search(directory: str) -> tuple[list[str], list[str]]:
@@ -307,30 +287,21 @@ def _search(directory: str) -> tuple[list[str], list[str]]:
   return prefixes, files
 
 
-class Recognized(NamedTuple):
-  """Names of one checkpoint, by kind.
+def recognize(
+  names: Iterable[str], source: str
+) -> tuple[dict[str, dict[str, str]], list[str]]:
+  """Returns `names` and `left_over` of a `Checkpoint`.
 
-  Attributes:
-    parts: EMBEDDER or READER -> {Hugging Face's name: name in the file}.
-    block_embeddings: Name of the index's matrix, if any.
-    left_over: All other names.
+  UserError if two are the same weight of one part.
   """
-
-  parts: dict[str, dict[str, str]]
-  block_embeddings: Optional[str]
-  left_over: list[str]
-
-
-def recognize(names: Iterable[str], source: str) -> Recognized:
-  """Sorts names by kind; UserError if two are the same weight of one part."""
   kept = [name for name in sorted(names) if not _SKIPPED.search(name)]
-  blocks = [name for name in kept if name.split('/')[-1] == 'block_emb']
   heads = {
     match['where']
     for match in map(_HEAD.fullmatch, kept)
     if match and 'reader/' not in match['where']
   }
-  parts, left_over = {}, []
+  parts: dict[str, dict[str, str]] = {}
+  left_over = []
   for name in kept:
     found = _part_and_name(name, heads)
     if found is None:
@@ -343,17 +314,15 @@ def recognize(names: Iterable[str], source: str) -> Recognized:
         f'A checkpoint must hold one {part}. Found two in {source}, with '
         f'{other} and {name}. Save them as two checkpoints.'
       )
-  return Recognized(
-    parts,
-    blocks[0] if blocks else None,
-    [name for name in left_over if name not in blocks[:1]],
-  )
+  return parts, left_over
 
 
 def _part_and_name(
   name: str, heads: Collection[str]
 ) -> Optional[tuple[str, str]]:
   """Returns (part, Hugging Face's name), or None for another variable."""
+  if name.split('/')[-1] == 'block_emb':
+    return INDEX, 'block_emb'
   if match := _BERT.fullmatch(name):
     where = match['where']
     above = re.sub(r'module(_\d+)?/$', '', where)
@@ -366,17 +335,12 @@ def _part_and_name(
     part = READER if 'reader/' in match['where'] else EMBEDDER
     layer = _HEADS[part].get(match['layer'])
     if layer:
-      return part, f'{layer}.{_SUFFIXES.get(match["rest"], match["rest"])}'
+      return part, layer + _dotted(f'/{match["rest"]}')
   return None
 
 
 def _dotted(rest: str) -> str:
   """Translates a name without 'bert/', or 'cls/predictions/...'."""
-  *path, last = re.sub(r'layer_(\d+)', r'layer/\1', rest).split('/')
-  if last.endswith('_embeddings'):
-    path += [last, 'weight']
-  elif last == 'output_bias':
-    path += ['bias']
-  else:
-    path += [_SUFFIXES.get(last, last)]
-  return '.'.join(path)
+  for theirs, ours in _SPELLINGS:
+    rest = re.sub(theirs, ours, rest)
+  return rest.replace('/', '.')

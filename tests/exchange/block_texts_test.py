@@ -51,7 +51,7 @@ class ObjectArrayTest(parameterized.TestCase):
 
   def test_a_repeated_object_is_refused(self):
     np.save(self.path, _array([b'the same'] * 2), allow_pickle=True)
-    self._assert_refused('the instruction BINGET')
+    self._assert_refused('1 texts and shape')
 
   def test_a_shape_of_more_texts_than_bytes_is_refused(self):
     np.save(self.path, _array([b'a', b'b']), allow_pickle=True)
@@ -61,21 +61,16 @@ class ObjectArrayTest(parameterized.TestCase):
     self._assert_refused('999999')
 
   @parameterized.named_parameters(
-    ('a_function', _CALL % b'true', 'the name os'),
-    ('a_global', b'\x80\x02cposix\nsystem\n.', 'the name posix system'),
-    ('builtins', b'\x80\x04cbuiltins\neval\n.', 'the name builtins eval'),
-    ('an_instance', b'\x80\x02(ios\nsystem\n.', 'instruction INST'),
-    ('persistent', b'\x80\x02Pid\n.', 'instruction PERSID'),
-    ('a_dictionary', b'\x80\x02}.', 'instruction EMPTY_DICT'),
-    ('only_a_number', b'\x80\x02K\x01.', 'instruction STOP'),
-    ('only_an_array', _RECONSTRUCT + b'.', 'instruction STOP'),
-    ('a_call_in_the_list', b'\x80\x02](C\x01aR.', 'instruction REDUCE'),
-    ('two_lists', b'\x80\x02](C\x01ae]e.', 'instruction EMPTY_LIST'),
-    ('no_text', b'\x80\x02](K\x01e.', 'instruction BININT1'),
-    ('nothing', b'', 'must be an array of texts'),
-    ('a_huge_text', b'\x80\x04\x8e' + b'\xff' * 7 + b'\x7f', 'array of texts'),
+    ('a_function', _CALL % b'true'),
+    ('a_global', b'\x80\x02cposix\nsystem\n.'),
+    ('builtins', b'\x80\x04cbuiltins\neval\n.'),
+    ('an_instance', b'\x80\x02(ios\nsystem\n.'),
+    ('only_an_array', _RECONSTRUCT + b'.'),
+    ('no_text', b'\x80\x02](K\x01e.'),
+    ('nothing', b''),
+    ('a_huge_text', b'\x80\x04\x8e' + b'\xff' * 7 + b'\x7f'),
   )
-  def test_other_content_is_refused_and_never_run(self, program, message):
+  def test_other_content_is_refused_and_never_run(self, program):
     self._write(_HEADER + program)
     reached = []
     own = {name: getattr(builtins, name) for name in ('eval', 'exec')}
@@ -85,7 +80,7 @@ class ObjectArrayTest(parameterized.TestCase):
         builtins, **{name: reached.append for name in own}
       ),
     ):
-      self._assert_refused(message)
+      self._assert_refused('must be an array of texts')
     self.assertEmpty(reached)
 
   def test_a_cut_off_file_is_refused(self):
@@ -98,7 +93,7 @@ class ObjectArrayTest(parameterized.TestCase):
     np.save(self.path, np.zeros([2, 2]))
     self._assert_refused('<f8')
     np.save(self.path, _array([b'a', 'b']), allow_pickle=True)
-    self._assert_refused('the instruction')
+    self._assert_refused('1 texts and shape')
 
 
 if __name__ == '__main__':

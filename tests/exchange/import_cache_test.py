@@ -1,6 +1,5 @@
 """Tests for realm_tf.exchange.import_cache."""
 
-import json
 import os
 from unittest import mock
 
@@ -12,7 +11,6 @@ from realm_tf import errors
 from realm_tf.exchange import hugging_face
 from realm_tf.exchange import import_cache
 from realm_tf.exchange import model_writing
-from realm_tf.model import weights
 from realm_tf.qa import loading
 from realm_tf.run import layout
 from tests import tiny
@@ -38,23 +36,18 @@ class ImportCacheTest(absltest.TestCase):
     self.directory = self.create_tempdir().full_path
     self.source = os.path.join(self.directory, 'source')
     self.cache = os.path.join(self.directory, 'cache')
-    os.mkdir(self.source)
     self._write(seed=0)
     self.enter_context(
       mock.patch.dict(os.environ, {'XDG_CACHE_HOME': self.cache})
     )
 
   def _write(self, seed):
-    with open(os.path.join(self.source, 'config.json'), 'w') as file:
-      json.dump(_CONFIG, file)
-    with open(os.path.join(self.source, 'vocab.txt'), 'w') as file:
-      file.writelines(f'{piece}\n' for piece in tiny.TOKENIZER.vocabulary)
     rng = np.random.default_rng(seed)
     arrays = numpy_bert.random_weights(_CONFIG, rng)
     arrays = {f'bert.{name}': array for name, array in arrays.items()}
     arrays['qa_outputs.weight'] = rng.normal(size=[2, 4]).astype(np.float32)
     arrays['qa_outputs.bias'] = np.zeros([2], np.float32)
-    weights.write(arrays, os.path.join(self.source, 'model.safetensors'))
+    numpy_bert.write(self.source, _CONFIG, arrays, tiny.TOKENIZER.vocabulary)
 
   def _model_dir(self):
     import_cache.model_dir.cache_clear()  # As in another process.

@@ -14,11 +14,11 @@ from realm_tf.exchange import imported
 from realm_tf.exchange import model_writing
 from realm_tf.exchange import tf1_checkpoint
 from realm_tf.index import storage
-from realm_tf.model import weights
 from realm_tf.qa import loading
 from realm_tf.run import layout
 from realm_tf.run import versions
 from tests import tiny
+from tests.exchange import numpy_bert
 from tests.exchange import tf1_release
 
 _TEXTS = ['A b. C d.', 'E f.', 'a', '', 'E f.', 'C d e f. A.']  # One twice.
@@ -72,9 +72,7 @@ class ModelWritingTest(absltest.TestCase):
   def _hugging_face(self, architecture='RealmForOpenQA', **more):
     """Writes the tensors of a TF1 model under Hugging Face's names."""
     directory = self._path(architecture)
-    os.makedirs(directory)
-    config = json.dumps({**_REALM, 'architectures': [architecture]})
-    pathlib.Path(directory, 'config.json').write_text(config)
+    config = {**_REALM, 'architectures': [architecture]}
     prefix = 'embedder.' if architecture == 'RealmForOpenQA' else ''
     sizes = {'dense.weight': [4, 6]}
     sizes |= dict.fromkeys(['dense.bias', *_NORM], [4])
@@ -85,8 +83,7 @@ class ModelWritingTest(absltest.TestCase):
     values |= self._bert(prefix + 'realm.')
     if prefix:
       values |= self._bert('reader.realm.')
-    path = os.path.join(directory, 'model.safetensors')
-    weights.write({**values, **more}, path)
+    numpy_bert.write(directory, config, {**values, **more})
     return directory
 
   def _bert(self, prefix):

@@ -1,8 +1,14 @@
 """BERT in NumPy with Hugging Face's names, to compare imported models with."""
 
+from collections.abc import Mapping, Sequence
+import json
 import math
+import pathlib
+from typing import Any
 
 import numpy as np
+
+from realm_tf.model import weights as weights_lib
 
 # Hugging Face's config of a small model.
 CONFIG = {
@@ -18,6 +24,21 @@ CONFIG = {
   'layer_norm_eps': 1e-12,
 }
 _erf = np.vectorize(math.erf)
+
+
+def write(
+  directory: str,
+  config: Mapping[str, Any],
+  weights: Mapping[str, np.ndarray],
+  pieces: Sequence[str] = (),
+) -> None:
+  """Writes a directory as transformers does; `pieces` are its vocabulary."""
+  folder = pathlib.Path(directory)
+  folder.mkdir(exist_ok=True)
+  (folder / 'config.json').write_text(json.dumps(config))
+  if pieces:
+    (folder / 'vocab.txt').write_text('\n'.join(pieces))
+  weights_lib.write(weights, str(folder / 'model.safetensors'))
 
 
 def random_weights(config, rng):

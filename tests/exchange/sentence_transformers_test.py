@@ -42,14 +42,14 @@ class SentenceTransformersTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.directory = self.create_tempdir().full_path
-    rng = np.random.default_rng(0)
-    self._write('vocab.txt', '\n'.join(tiny.TOKENIZER.vocabulary))
-    self._write('config.json', _CONFIG)
-    weights.write(
-      numpy_bert.random_weights(_CONFIG, rng), self._path('model.safetensors')
-    )
+    self._write_bert(_CONFIG)
     self._write(_POOLING, {'pooling_mode_mean_tokens': True})
     self._modules('Transformer', 'Pooling', 'Normalize')
+
+  def _write_bert(self, config):
+    arrays = numpy_bert.random_weights(config, np.random.default_rng(0))
+    vocabulary = tiny.TOKENIZER.vocabulary
+    numpy_bert.write(self.directory, config, arrays, vocabulary)
 
   def _path(self, name):
     path = os.path.join(self.directory, name)
@@ -83,7 +83,6 @@ class SentenceTransformersTest(parameterized.TestCase):
     ({'pooling_mode_cls_token': True}, 'first'),
     ({'pooling_mode_max_tokens': True, 'pooling_mode_cls_token': False}, 'max'),
     ({'pooling_mode': 'cls', 'include_prompt': True}, 'first'),
-    ({'pooling_mode': ['mean']}, 'mean'),
     ({'pooling_mode': 'max', 'pooling_mode_cls_token': True}, 'max'),
     ({'word_embedding_dimension': 6}, 'mean'),
   )
@@ -96,13 +95,10 @@ class SentenceTransformersTest(parameterized.TestCase):
     (_POOLING, {'pooling_mode': ['cls', 'mean']}, "'cls', 'mean'"),
     (_POOLING, {'pooling_mode': 3}, r'\[3\]'),
     (_POOLING, {'pooling_mode_mean_sqrt_len_tokens': True}, 'mean_sqrt_len'),
-    (_POOLING, {'pooling_mode_weightedmean_tokens': True}, 'weightedmean'),
     (_POOLING, {'pooling_mode_mean_tokens': 'yes'}, 'pooling_mode_mean_tokens'),
-    (_POOLING, '[' * 100_000, 'nested'),
     (_SETTINGS, {'similarity_fn_name': 'euclidean'}, 'euclidean'),
     (_SETTINGS, {'model_type': 'SparseEncoder'}, 'SparseEncoder'),
     (_SETTINGS, {'truncate_dim': 3}, 'truncate_dim'),
-    (_SETTINGS, {'prompts': ['a']}, 'prompts'),
     (_SETTINGS, {'prompts': {'query': 3}}, r'`str \| null`, got `int`'),
     (_SETTINGS, {'default_prompt_name': 'x'}, 'default_prompt_name'),
     (_SETTINGS, {'prompts': {'query': 'a'}}, 'end with a space'),
@@ -113,7 +109,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     (_ENCODER, {'max_seq_length': 4}, 'maximal length of 4'),
     *(
       ('modules.json', text, 'modules.json')
-      for text in ('{}', '3', '[3]', '[{"type": 3}]', 'x', '')
+      for text in ('{}', '[3]', '[{"type": 3}]', '')
     ),
   )
   def test_refuses_other_settings_by_name(self, name, content, found):
@@ -169,17 +165,13 @@ class SentenceTransformersTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({'activation_function': 'torch.nn.modules.activation.GELU'}, 'GELU'),
-    ({'activation_function': 'mine.Tanh'}, 'mine.Tanh'),
-    ({'in_features': 7}, 'in_features=6'),
-    ({'out_features': 10**9}, 'linear.weight'),
-    ({'out_features': 0}, 'out_features'),
     ({'module_input_name': 'token_embeddings'}, 'module_input_name'),
   )
   def test_refuses_another_dense_by_name(self, changes, found):
     self._modules('Transformer', 'Pooling', 'Dense')
     self._write('2_Dense/config.json', {**_DENSE, **changes})
     weights.write(
-      {'linear.weight': np.zeros([3, changes.get('in_features', 6)])},
+      {'linear.weight': np.zeros([3, 6])},
       self._path('2_Dense/model.safetensors'),
     )
     with self.assertRaisesRegex(errors.UserError, found):
@@ -219,7 +211,6 @@ class SentenceTransformersTest(parameterized.TestCase):
     (None, 22, 22),
     (24, 22, 24),
     (512, None, 40),
-    (None, 10**30, 40),
     (None, 1e30, 40),
   )
   def test_lengths_respect_the_librarys_limits(self, own, tokenizers, longest):
@@ -231,12 +222,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     self.assertLessEqual(lengths.query_tokens, longest - 1)
 
   def test_queries_are_as_long_as_blocks_leave_room_for(self):
-    config = _CONFIG | {'max_position_embeddings': 512}
-    self._write('config.json', config)
-    weights.write(
-      numpy_bert.random_weights(config, np.random.default_rng(0)),
-      self._path('model.safetensors'),
-    )
+    self._write_bert(_CONFIG | {'max_position_embeddings': 512})
     self._write(_ENCODER, {'max_seq_length': 256})
     lengths = self._config().lengths
     self.assertEqual((lengths.query_tokens, lengths.block_tokens), (128, 256))

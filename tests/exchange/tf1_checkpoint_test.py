@@ -7,14 +7,13 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.exchange import hugging_face_names
 from realm_tf.exchange import imported
 from realm_tf.exchange import tf1_checkpoint
 from realm_tf.model import realm_model
-from tests.exchange import numpy_bert
 from tests.exchange import tf1_release
 
 _GIVEN = imported.Given(num_heads=tf1_release.NUM_HEADS)
-_ALL = [realm_model.EMBEDDER, realm_model.MASKED_LM, realm_model.SPAN]
 
 
 class Tf1CheckpointTest(parameterized.TestCase):
@@ -29,28 +28,6 @@ class Tf1CheckpointTest(parameterized.TestCase):
   def _assert_refused(self, source, message, given=_GIVEN):
     with self.assertRaisesRegex(errors.UserError, message):
       tf1_checkpoint.load(source, given)
-
-  def test_encoder_agrees_with_numpy(self):
-    theirs, values = tf1_release.bert(self.rng)
-    values |= tf1_release.masked_lm(self.rng)
-    found = tf1_checkpoint.load(self._save('bert/model.ckpt', values), _GIVEN)
-    model = realm_model.RealmModel(found.model, [realm_model.MASKED_LM])
-    self.assertEmpty(model.load(found.arrays).missing)
-    ids = np.array([[2, 7, 3, 9], [2, 5, 3, 0]], np.int32)
-    types, mask = (ids == 9).astype(np.int32), (ids != 0).astype(np.int32)
-    states, pooled = numpy_bert.forward(
-      theirs, tf1_release.CONFIG, ids, mask, types
-    )
-
-    outputs = model.knowledge_encoder.encoder(
-      {'input_word_ids': ids, 'input_mask': mask, 'input_type_ids': types}
-    )
-
-    real = mask.astype(bool)
-    np.testing.assert_allclose(
-      outputs['sequence_output'].numpy()[real], states[real], atol=2e-5
-    )
-    np.testing.assert_allclose(outputs['pooled_output'], pooled, atol=2e-5)
 
   @parameterized.parameters(*tf1_release.EMBEDDERS)
   def test_all_prefixes_of_the_embedder_are_known(self, kind):
@@ -93,7 +70,8 @@ class Tf1CheckpointTest(parameterized.TestCase):
     self.assertEmpty(model.load(found.arrays).missing)
 
   def test_a_plain_bert_starts_everything(self):
-    _, values = tf1_release.bert(self.rng)
+    theirs, values = tf1_release.bert(self.rng)
+    values |= tf1_release.masked_lm(self.rng)
     values['cls/seq_relationship/output_weights'] = np.zeros([2, 6], np.float32)
     found = tf1_checkpoint.load(self._save('bert_model.ckpt', values), _GIVEN)
     self.assertEqual(
@@ -103,6 +81,14 @@ class Tf1CheckpointTest(parameterized.TestCase):
       found.arrays['shared_bert/word_embeddings/embeddings'],
       found.arrays['reader_bert/word_embeddings/embeddings'],
     )
+    # The same as of Hugging Face's names, which agree with BERT in NumPy.
+    expected, _ = hugging_face_names.convert(
+      theirs, found.model.reader_bert, hugging_face_names.BERT_ROLES
+    )
+    for name, value in expected.items():
+      np.testing.assert_array_equal(found.arrays[name], value, name)
+    model = realm_model.RealmModel(found.model, [realm_model.MASKED_LM])
+    self.assertEmpty(model.load(found.arrays).missing)
 
   def test_a_directory_is_searched_and_the_newest_step_counts(self):
     old = tf1_release.embedder(self.rng)
@@ -130,7 +116,7 @@ class Tf1CheckpointTest(parameterized.TestCase):
 
   def test_refuses_missing_files(self):
     self._assert_refused(self.directory + '/none', r'none\.index')
-    self._assert_refused(self.directory, r'no file \*\.index')
+    self._assert_refused(self.directory, r'a file \*\.index')
     self._assert_refused(
       self._save('other', {'x': np.zeros(3, np.float32)}), 'a BERT encoder'
     )
@@ -170,7 +156,7 @@ class Tf1CheckpointTest(parameterized.TestCase):
 
 class Tf1NamesTest(absltest.TestCase):
   def test_a_prefix_is_not_matched_inside_a_name(self):
-    found = tf1_checkpoint.recognize(
+    names, left_over = tf1_checkpoint.recognize(
       [
         'module_1/dense/kernel',
         'module_1/module/bert/pooler/dense/bias',
@@ -182,17 +168,17 @@ class Tf1NamesTest(absltest.TestCase):
       'here',
     )
     self.assertEqual(
-      found.parts,
+      names,
       {
         'embedder': {
           'cls.dense.weight': 'module_1/dense/kernel',
           'pooler.dense.bias': 'module_1/module/bert/pooler/dense/bias',
         },
         'reader': {'pooler.dense.bias': 'bert/pooler/dense/bias'},
+        'index': {'block_emb': 'block_emb'},
       },
     )
-    self.assertEqual(found.block_embeddings, 'block_emb')
-    self.assertEqual(found.left_over, ['something/else'])
+    self.assertEqual(left_over, ['something/else'])
 
 
 if __name__ == '__main__':
