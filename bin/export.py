@@ -22,7 +22,6 @@ from realm_tf.exchange import hugging_face_export
 from realm_tf.exchange import saved_model
 from realm_tf.qa import loading
 from realm_tf.run import outputs
-from realm_tf.run import run_lock
 
 _OUTPUT_DIR = launcher.new_path('output_dir', 'New directory to write.')
 _FORMATS = ['hub', 'hugging_face', 'saved_model']
@@ -45,9 +44,7 @@ launcher.check_flags(
 )
 
 
-def main(_):
-  model_dir, output_dir = answer_flags.MODEL_DIR.value, _OUTPUT_DIR.value
-  outputs.check_empty(output_dir)
+def _export(model_dir, output_dir):
   if _FORMAT.value == 'hub':
     print('\n'.join(hub_modules.export(model_dir, output_dir)))
   elif _FORMAT.value == 'hugging_face':
@@ -62,7 +59,12 @@ def main(_):
     saved_model.export(
       opened, output_dir, answer_flags.choices(), _SEARCHER.value
     )
-  run_lock.remove(output_dir)
+
+
+def main(_):
+  model_dir, output_dir = answer_flags.MODEL_DIR.value, _OUTPUT_DIR.value
+  with outputs.filling(output_dir):
+    _export(model_dir, output_dir)
   print(f'Wrote {output_dir}.')
 
 

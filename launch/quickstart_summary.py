@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from realm_tf.config import names
+from realm_tf.run import recipe_result
 
 # Beginning of a test's file name -> its wording.
 WORDS = {
@@ -138,8 +139,9 @@ def _refusals(run_dir: str) -> Iterator[str]:
 def _examples(run_dir: str) -> Iterator[str]:
   """Yields three questions of the page, which it answers rightly."""
   yield 'Questions to try:'
-  examples = json.loads(_text(run_dir, 'examples.json'))
-  yield from (f'  {question}' for question in examples['questions'][:3])
+  path = os.path.join(run_dir, recipe_result.EXAMPLES)
+  questions = recipe_result.read_examples(path)['questions']
+  yield from (f'  {question}' for question in questions[:3])
 
 
 def _changed_fact(run_dir: str) -> Iterator[str]:

@@ -71,8 +71,11 @@ def check(path: str) -> None:
     )
 
 
-def read(path: str) -> bytes:
-  """Returns the content of a file; UserError if it cannot be read."""
+def read(path: str, advice: str = '') -> bytes:
+  """Returns the content of a file; UserError if it cannot be read.
+
+  `advice` is the last sentence of the error.
+  """
   check(path)
   open_file: Callable = open
   failures: tuple[type[Exception], ...] = OSError, ValueError
@@ -89,5 +92,5 @@ def read(path: str) -> bytes:
     if type(error).__name__ not in ('FileNotFoundError', 'NotFoundError'):
       reason = getattr(error, 'strerror', '') or str(error)
     raise errors.UserError(
-      f'{path} must be a readable file. Found: {reason}.'
+      f'{path} must be a readable file. Found: {reason}. {advice}'
     ) from error

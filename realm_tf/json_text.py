@@ -123,7 +123,6 @@ def number(at_least: float, at_most: float) -> Shape:
 
 COUNT = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 POSITIVE = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
-WHOLE = Annotated[int, msgspec.Meta(ge=-_MOST, le=_MOST)]
 # Not NaN.
 NUMBER = Annotated[
   float, msgspec.Meta(ge=-sys.float_info.max, le=sys.float_info.max)
@@ -249,11 +248,11 @@ def read(path: str, shape: Shape = Any) -> Any:
 
 def read_object(path: str, advice: str = 'Correct it.') -> dict[str, Any]:
   """Returns the object of a file; UserError if it is missing or no object."""
-  return parse_object(input_files.read(path), path, advice)
+  return parse_object(input_files.read(path, advice), path, advice)
 
 
 def read_lines(path: str, advice: str) -> Iterator[tuple[str, dict[str, Any]]]:
   """Yields the objects of a JSONL file, each with its place for errors."""
-  for number, line in enumerate(input_files.read(path).splitlines(), 1):
+  for number, line in enumerate(input_files.read(path, advice).splitlines(), 1):
     where = f'{path}:{number}'
     yield where, parse_object(line, where, advice)

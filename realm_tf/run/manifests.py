@@ -11,7 +11,6 @@ links, are refused.
 
 from collections.abc import Iterable, Mapping, Sequence
 import hashlib
-import itertools
 import json
 import os
 import shutil
@@ -45,7 +44,7 @@ class Kind(NamedTuple):
 
   what: str  # For errors, e.g. 'a corpus directory'.
   made_by: str  # For errors, e.g. 'bin.make_blocks'.
-  # Further fields of the manifest; no other kind has the first one.
+  # Further fields of the manifest.
   fields: Mapping[str, json_text.Shape]
   files: Sequence[str] = ()  # Files that the manifest must list.
 
@@ -88,14 +87,8 @@ def read(directory: str, kind: Kind) -> dict[str, Any]:
       f'{directory} must be {kind.what}. Found no {NAME} in it. Make one with '
       f'{kind.made_by}.'
     )
-  advice = f'Make {kind.what} again with {kind.made_by}.'
+  advice = f'Give or make {kind.what}, with {kind.made_by}.'
   manifest = json_text.read_object(path, advice)
-  for name in (*itertools.islice(kind.fields, 1), 'files'):
-    if name not in manifest:
-      raise errors.UserError(
-        f'{directory} must be {kind.what}. Found no {name!r} in its {NAME}. '
-        f'Make one with {kind.made_by}.'
-      )
   json_text.check(manifest, {**_FIELDS, **kind.fields}, path, advice)
   if manifest[_OWN_SHA256] != _own_sha256(manifest):
     raise errors.UserError(
@@ -128,34 +121,23 @@ def check(directory: str, manifest: Mapping[str, Any], contents: bool) -> None:
     UserError: Names the first file that is missing, unreadable or changed.
   """
   for name, expected in manifest['files'].items():
-    is_read = contents or expected['size'] <= SMALL_BYTES
-    check_file(directory, name, expected, is_read)
-
-
-def check_file(
-  directory: str, name: str, expected: Mapping[str, Any], contents: bool
-) -> None:
-  """Raises UserError unless a file fits its entry in the manifest.
-
-  Args:
-    contents: Whether to compare the SHA-256 too.
-  """
-  path = os.path.join(directory, name)
-  try:
-    found = {'size': tf.io.gfile.stat(path).length}
-    if contents and found['size'] == expected['size']:
-      found = describe(path)
-  except (tf.errors.OpError, OSError) as error:
-    raise errors.UserError(
-      f'{path} must be there: {NAME} lists it. Found: '
-      f'{getattr(error, "message", "") or error}. Make {directory} again.'
-    ) from error
-  if any(found[key] != expected[key] for key in found):
-    raise errors.UserError(
-      f'{path} must be unchanged, {expected}. Found {found}: it was changed, '
-      'or the disk is faulty. Copy it from elsewhere, or make '
-      f'{directory} again.'
-    )
+    path = os.path.join(directory, name)
+    try:
+      found = {'size': tf.io.gfile.stat(path).length}
+      is_read = contents or expected['size'] <= SMALL_BYTES
+      if is_read and found['size'] == expected['size']:
+        found = describe(path)
+    except (tf.errors.OpError, OSError) as error:
+      raise errors.UserError(
+        f'{path} must be there: {NAME} lists it. Found: '
+        f'{getattr(error, "message", "") or error}. Make {directory} again.'
+      ) from error
+    if any(found[key] != expected[key] for key in found):
+      raise errors.UserError(
+        f'{path} must be unchanged, {expected}. Found {found}: it was changed, '
+        'or the disk is faulty. Copy it from elsewhere, or make '
+        f'{directory} again.'
+      )
 
 
 def describe(path: str) -> dict[str, Any]:

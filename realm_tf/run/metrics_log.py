@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 from absl import logging
 import numpy as np
@@ -16,13 +16,6 @@ from realm_tf.run import layout
 STEP = 'step'
 _FIELDS = {STEP: json_text.COUNT}
 Row = dict[str, float]
-
-
-class Series(NamedTuple):
-  """One metric over the training."""
-
-  steps: np.ndarray  # Increasing, int64 [N].
-  values: np.ndarray  # NaN and infinities included, float64 [N].
 
 
 def append(path: str, step: int, metrics: Mapping[str, Any]) -> Row:
@@ -80,36 +73,19 @@ def read(path: str) -> list[Row]:
   return rows
 
 
-def by_metric(rows: list[Row]) -> dict[str, Series]:
-  """Returns each metric's series, in the order of the first rows."""
-  names = dict.fromkeys(name for row in rows for name in row if name != STEP)
-  found = {}
-  for name in names:
-    having = [(row[STEP], row[name]) for row in rows if name in row]
-    steps, numbers = zip(*having)
-    found[name] = Series(np.array(steps, np.int64), np.array(numbers, float))
-  return found
-
-
 def _rows(path: str) -> list[Row]:
-  lines = input_files.read(path).splitlines(keepends=True)
-  rows: list[Row] = []
-  for number, line in enumerate(lines, 1):
-    if not line.strip():
-      continue
-    try:
-      row = _parse(line, f'{path}:{number}')
-    except errors.UserError:
-      if number == len(lines) and not line.endswith(b'\n'):
-        break
-      raise
-    rows.append(row)
-  return rows
+  content = input_files.read(path)
+  whole = content[: content.rfind(b'\n') + 1]  # Without a line that grows.
+  return [
+    _parse(line, f'{path}:{number}')
+    for number, line in enumerate(whole.splitlines(), 1)
+    if line.strip()
+  ]
 
 
 def _parse(line: bytes, where: str) -> Row:
   advice = 'Fix or remove the line.'
-  fields = json_text.parse_object(line.rstrip(), where, advice)
+  fields = json_text.parse_object(line, where, advice)
   json_text.check(fields, _FIELDS, where, advice)
   return {
     # By its text: an integer may have hundreds of digits.

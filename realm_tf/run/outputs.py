@@ -28,15 +28,22 @@ def check_new(output_dir: str, overwrite: bool = False) -> None:
   _published(output_dir)
 
 
-def check_empty(output_dir: str) -> None:
-  """Raises UserError if a directory has files, or if a job writes into it."""
+@contextlib.contextmanager
+def filling(output_dir: str) -> Iterator[None]:
+  """Lets the body alone fill a new or empty directory.
+
+  Raises:
+    UserError: The directory has files, or another job fills it.
+  """
   is_there = tf.io.gfile.exists(output_dir)
   if is_there and {*tf.io.gfile.listdir(output_dir)} - {run_lock.NAME}:
     raise errors.UserError(
       f'--output_dir must be new or empty. Found files in {output_dir}. Give '
       'another, such as the next version.'
     )
-  run_lock.hold(output_dir, 'job')
+  with run_lock.holding(output_dir, 'job'):
+    yield
+    remove([os.path.join(output_dir, run_lock.NAME)])
 
 
 def write_text(path: str, text: str) -> None:

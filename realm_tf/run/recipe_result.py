@@ -23,7 +23,7 @@ _FIELDS = {
   'pretrained_dir': str,
   'retriever': str,
   'sparse_weight': json_text.NUMBER,
-  'num_read': json_text.WHOLE,
+  'num_read': json_text.POSITIVE,
   'answer_by': str,
   'best_effort': bool,
 }

@@ -7,7 +7,6 @@ import functools
 import hashlib
 import os
 import pathlib
-from typing import Any
 
 from absl import logging
 
@@ -15,18 +14,23 @@ from realm_tf import errors
 from realm_tf import output_files
 
 NAME = '.lock'
-_held: dict[str, Any] = {}  # By path.
+_HELD = contextlib.ExitStack()
+_held: set[str] = set()  # Paths.
 
 
 @contextlib.contextmanager
 def holding(directory: str, job: str) -> Iterator[None]:
-  """Holds an existing local directory in the body, or until the process ends.
+  """Makes a directory, and holds it in the body; remote ones are not held.
 
   A file system without locks is named in a warning.
 
   Raises:
     UserError: Another job holds it, or it cannot be written.
   """
+  if '://' in directory:
+    yield
+    return
+  os.makedirs(directory, exist_ok=True)
   path = os.path.join(directory, NAME)
   output_files.check(path, is_file=True)
   with open(path, 'a') as file:
@@ -68,17 +72,8 @@ def tell_of_other_code(directory: str, before: str) -> None:
 
 
 def hold(directory: str, job: str = 'training') -> None:
-  """Makes and holds a directory until the process ends; remote ones not."""
+  """Holds a directory until the process ends."""
   path = os.path.realpath(directory)
-  if '://' not in directory and path not in _held:
-    os.makedirs(directory, exist_ok=True)
-    lock = holding(directory, job)
-    lock.__enter__()
-    _held[path] = lock
-
-
-def remove(directory: str) -> None:
-  """Removes the lock's file from a directory that is complete, as an export."""
-  path = os.path.realpath(directory)
-  if path in _held:
-    os.remove(os.path.join(path, NAME))
+  if path not in _held:
+    _HELD.enter_context(holding(directory, job))
+    _held.add(path)

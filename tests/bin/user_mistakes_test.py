@@ -120,7 +120,7 @@ def _serve_cases(files):
 
 def _report_cases(files):
   yield 'report', {'run_dir': files.corpus}, 'metrics.jsonl'
-  yield 'report', {'eval_dir': files.log}, '--eval_dir'
+  yield 'report', {'eval_dir': files.log}, 'metrics.json must be a readable'
   config = os.path.join(files.model, 'config.json')
   yield 'report', {'results': config}, '--results'
   yield (

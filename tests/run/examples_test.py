@@ -52,7 +52,7 @@ class ExamplesTest(parameterized.TestCase):
     )
 
   def test_pieces_join_to_the_query(self):
-    pieces = msgspec.structs.replace(_EXAMPLE, masked=[(0, 3), (4, 9)]).pieces()
+    pieces = examples.cut_at(_EXAMPLE.query, [(0, 3), (4, 9)])
     self.assertEqual(
       pieces,
       [('the', True), (' ', False), ('pound', True), (' is a currency', False)],

@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import os
 import subprocess
 import sys
 from unittest import mock
@@ -31,10 +32,16 @@ class RunLockTest(absltest.TestCase):
       self.assertEqual(other.stdout.readline(), b'held\n')
       with self.assertRaisesRegex(errors.UserError, 'Only one training'):
         run_lock.hold(directory)
-      with self.assertRaisesRegex(errors.UserError, 'Only one job'):
-        outputs.check_empty(directory)  # An export: the lock is no file of it.
+      with (
+        self.assertRaisesRegex(errors.UserError, 'Only one job'),
+        outputs.filling(directory),  # An export: the lock is no file of it.
+      ):
+        self.fail('Two jobs fill one directory.')
       other.kill()
       other.wait()
+    with outputs.filling(directory):
+      pass
+    self.assertEmpty(os.listdir(directory))
     run_lock.hold(directory)
     run_lock.hold(directory)  # A resumed training of the same process.
 

@@ -83,7 +83,7 @@ class RunReaderTest(parameterized.TestCase):
       run_reader.evaluations(runs, [])
 
   def test_mistakes(self):
-    with self.assertRaisesRegex(errors.UserError, 'Give the --run_dir of'):
+    with self.assertRaisesRegex(errors.UserError, 'give the --run_dir of'):
       run_reader.read([self._path('missing')])
     path = small_run.write(self._path('run'))
     with self.assertRaisesRegex(errors.UserError, 'Run bin.evaluate, which'):

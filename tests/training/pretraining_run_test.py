@@ -252,7 +252,10 @@ class CandidateReportTest(tf.test.TestCase, parameterized.TestCase):
     # The third candidate is padding.
     example = self._example(_trainer([-1, 1, -1]))
     self.assertEqual((example.step, example.query), (7, 'a b'))
-    self.assertEqual(example.pieces(), [('a ', False), ('b', True)])
+    self.assertEqual(
+      examples_lib.cut_at(example.query, example.masked),
+      [('a ', False), ('b', True)],
+    )
     best, null = map(msgspec.structs.astuple, example.candidates)
     self.assertEqual(best[:3], (1, 'C', 'c |\nd.'))
     self.assertEqual(null[:3], (None, '', ''))
@@ -287,7 +290,10 @@ class CandidateReportTest(tf.test.TestCase, parameterized.TestCase):
     trainer.score = lambda batch: (tf.zeros([1, 3]), tf.zeros([1, 3, 3]))
     example = self._example(trainer)
     self.assertEqual(
-      ''.join(f'[{t}]' if hidden else t for t, hidden in example.pieces()),
+      ''.join(
+        f'[{t}]' if hidden else t
+        for t, hidden in examples_lib.cut_at(example.query, example.masked)
+      ),
       expected,
     )
 
