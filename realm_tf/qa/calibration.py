@@ -45,18 +45,10 @@ class Signals(NamedTuple):
   unread_share: Any
 
 
-class Setting(NamedTuple):
-  """Choices that change the scores; each has a calibration of its own.
-
-  Attributes:
-    reader: Fingerprint of another model's parameters, which read; or ''.
-  """
-
-  retriever: str
-  sparse_weight: float
-  num_read: int
-  answer_by: str
-  reader: str = ''
+# Choices that change the scores, each with a calibration of its own: retriever,
+# sparse_weight, num_read, answer_by, and reader, the fingerprint of another
+# model's parameters, which read, or ''.
+Setting = dict[str, Any]
 
 
 class Calibration(NamedTuple):
@@ -150,7 +142,7 @@ def signals(
 
 def write(calibration: Calibration, setting: Setting, model_dir: str) -> None:
   """Writes calibration.json; `read` returns it for the same setting."""
-  value = {**calibration._asdict(), 'setting': setting._asdict()}
+  value = {**calibration._asdict(), 'setting': setting}
   json_text.write(os.path.join(model_dir, NAME), value)
 
 
@@ -168,11 +160,11 @@ def read(model_dir: str, setting: Setting) -> Optional[Calibration]:
   found = json_text.read_object(path, _ADVICE)
   json_text.check(found, _FIELDS, path, _ADVICE)
   made_for = {'reader': '', **found['setting']}
-  if made_for != setting._asdict():
+  if made_for != setting:
     logging.info(
       '%s is for %s, not for %s: probabilities are not calibrated, and null '
       'spans refuse.',
-      *(path, made_for, setting._asdict()),
+      *(path, made_for, setting),
     )
     return None
   return Calibration(*(float(found[name]) for name in Calibration._fields))

@@ -190,13 +190,13 @@ def setting_of(
     newest = versions.newest(layout.params_root(choices.reader_dir))
     if newest:
       reader = versions.read_manifest(newest.path)['params_fingerprint']
-  return calibration.Setting(
-    choices.retriever,
-    choices.sparse_weight,
-    finetuning.num_read,
-    finetuning.answer_by,
-    reader,
-  )
+  return {
+    'retriever': choices.retriever,
+    'sparse_weight': choices.sparse_weight,
+    'num_read': finetuning.num_read,
+    'answer_by': finetuning.answer_by,
+    'reader': reader,
+  }
 
 
 def with_sparse(
@@ -305,12 +305,10 @@ class Validator:
     """
     if self._answerer is None:
       search: Any = index.searcher if index else None  # Not used without one.
-      self._answerer = over_model(model, search, *self._setting)
-    answerer = self._answerer
-    queries = answerer.queries([each.question for each in self.questions])
-    retriever = self._retriever or answerer.retriever
-    found = retriever.retrieve(queries, answerer.num_read)
-    answers = answerer.read(queries, found, 1)
+      answerer = over_model(model, search, *self._setting)
+      retriever = self._retriever or answerer.retriever
+      self._answerer = dataclasses.replace(answerer, retriever=retriever)
+    answers = self._answerer.answer([q.question for q in self.questions], 1)
     predictions = [answer.prediction for answer in answers]
     exact = outcome_lib.quality(predictions, self.questions).exact
     return 100 * float(exact.mean())

@@ -104,10 +104,9 @@ class Completer:
         f'missing wordpiece. Found {num_masks}.'
       )
     mask = np.array([self._tokenizer.mask_id], np.int32)
-    pieces = []
-    for part in self._tokenizer.token_ids_batch(parts):
-      pieces += [part, mask]
-    ids = np.concatenate(pieces[:-1]).astype(np.int32)
+    pieces = self._tokenizer.token_ids_batch(parts)
+    ids = np.concatenate([each for piece in pieces for each in (piece, mask)])
+    ids = ids[:-1].astype(np.int32)
     longest = self._config.lengths.query_tokens - 2  # Without [CLS] and [SEP].
     if len(ids) > longest:
       raise errors.RequestError(

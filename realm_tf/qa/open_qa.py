@@ -31,11 +31,10 @@ from realm_tf.retrieval import retrievers
 from realm_tf.run import outputs
 from realm_tf.text import answers as answers_lib
 
-RISK_COVERAGE = 'risk_coverage.jsonl'
 _SPAN_RANKS = 'span_ranks.jsonl'
 _FILES = (
   *(summary.METRICS, summary.PREDICTIONS, summary.RANKS),
-  *(RISK_COVERAGE, _SPAN_RANKS),
+  *(summary.RISK_COVERAGE, _SPAN_RANKS),
 )
 # Prefixes of the weights that a question uses.
 _READER = ('reader_', 'span_reader/')
@@ -100,7 +99,9 @@ class OpenQa:
       rated = refusing.of_rows(rows)
       metrics |= refusing.measure(rated)
       curve = refusing.points(rated)
-      json_text.write_lines(os.path.join(output_dir, RISK_COVERAGE), curve)
+      json_text.write_lines(
+        os.path.join(output_dir, summary.RISK_COVERAGE), curve
+      )
     median, slow = 1000 * np.quantile(outcome.seconds, [0.5, 0.95])
     metrics['latency_ms_median'] = float(median)
     metrics['latency_ms_p95'] = float(slow)
@@ -310,5 +311,5 @@ def write_together(
     for name, folder in eval_dirs.items()
   }
   curve = refusing.points(refusing.joined(sets.values()))
-  json_text.write_lines(os.path.join(output_dir, RISK_COVERAGE), curve)
+  json_text.write_lines(os.path.join(output_dir, summary.RISK_COVERAGE), curve)
   return write_metrics(refusing.measure_sets(sets), output_dir)

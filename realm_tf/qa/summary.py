@@ -12,7 +12,6 @@ from typing import Any, Optional
 
 import numpy as np
 from scipy import stats
-import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf import json_text
@@ -23,6 +22,7 @@ from realm_tf.qa import outcome as outcome_lib
 METRICS = 'metrics.json'
 PREDICTIONS = 'predictions.jsonl'
 RANKS = 'ranks.jsonl'
+RISK_COVERAGE = 'risk_coverage.jsonl'
 NUM_RESAMPLES = 1000
 _LEVEL = 0.95
 _CHUNK = 4_000_000  # Values drawn at once: 32 MB.
@@ -50,8 +50,6 @@ _INTERVALS = {
   'recall@5': 'intervals',
   'span_recall@5': 'span_intervals',
 }
-
-_RANK = Optional[json_text.COUNT]
 
 Categories = dict[str, dict[str, dict[str, float]]]
 
@@ -195,12 +193,9 @@ def systems(
   first: dict[str, Any] = {}
   for name, folder in eval_dirs.items():
     path = os.path.join(folder, METRICS)
-    if not tf.io.gfile.exists(path):
-      raise errors.UserError(
-        f'Every system must have an evaluation. Found no {path}. Run the launch'
-        ' script again: it resumes.'
-      )
-    metrics = json_text.read_object(path, 'Evaluate again.')
+    metrics = json_text.read_object(
+      path, 'Evaluate the system: run the launch script again, it resumes.'
+    )
     cells = {kind: metrics[kind] for kind in _QUALITY if kind in metrics}
     kind = next((kind for kind in _INTERVALS if kind in metrics), None)
     if kind:
@@ -235,15 +230,10 @@ def read_right(
   Raises:
     UserError: There is no such evaluation, or its questions are others.
   """
-  name, field, shape = RANKS, 'answer_rank', _RANK
+  name, field, shape = RANKS, 'answer_rank', Optional[json_text.COUNT]
   if metric == 'exact_match':
     name, field, shape = PREDICTIONS, 'prediction', str
   path = os.path.join(directory, name)
-  if not tf.io.gfile.exists(path):
-    raise errors.UserError(
-      f'An evaluation with {metric} must have {name}. Found no {path}. Run '
-      'bin.evaluate again.'
-    )
   fields = {'question': str, field: shape}
   rows = [
     json_text.check(row, fields, where, 'Run bin.evaluate again.')

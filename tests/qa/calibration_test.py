@@ -15,7 +15,13 @@ from realm_tf.qa import answer_choice
 from realm_tf.qa import calibration
 
 _FITTED = calibration.Calibration(0.5, 2.0, -1.0, -3.0, threshold=0.4)
-_SETTING = calibration.Setting('model', 0.5, 5, 'span')
+_SETTING = {
+  'retriever': 'model',
+  'sparse_weight': 0.5,
+  'num_read': 5,
+  'answer_by': 'span',
+  'reader': '',
+}
 
 
 def _signals(share, null, unread, xp=np):
@@ -84,7 +90,7 @@ class FileTest(absltest.TestCase):
     self.assertIsNone(calibration.read(self.folder, _SETTING))
     calibration.write(_FITTED, _SETTING, self.folder)
     self.assertEqual(calibration.read(self.folder, _SETTING), _FITTED)
-    other = _SETTING._replace(sparse_weight=1.0)
+    other = {**_SETTING, 'sparse_weight': 1.0}
     self.assertIsNone(calibration.read(self.folder, other))
 
   def test_a_file_without_a_reader_is_for_the_models_own(self):
@@ -96,12 +102,12 @@ class FileTest(absltest.TestCase):
     with open(path, 'w') as file:
       json.dump(written, file)
     self.assertEqual(calibration.read(self.folder, _SETTING), _FITTED)
-    other = _SETTING._replace(reader='1')
+    other = {**_SETTING, 'reader': '1'}
     self.assertIsNone(calibration.read(self.folder, other))
 
   def test_a_damaged_file_is_a_user_error(self):
     path = os.path.join(self.folder, calibration.NAME)
-    for content in ('{', '{}', json.dumps({'setting': _SETTING._asdict()})):
+    for content in ('{', '{}', json.dumps({'setting': _SETTING})):
       with open(path, 'w') as file:
         file.write(content)
       with self.assertRaisesRegex(errors.UserError, 'bin.calibrate'):

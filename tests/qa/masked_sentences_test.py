@@ -3,11 +3,9 @@
 import math
 import os
 import tempfile
-from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.data import held_out
@@ -60,19 +58,6 @@ class MaskedSentenceTest(parameterized.TestCase):
       word['word']: word['probability'] for word in done['without_retrieval'][0]
     }
     self.assertAlmostEqual(without[first['word']], null, places=5)
-
-  def test_the_null_block_has_its_bias(self):
-    model = self.completer._model
-    before = [z['p_z'] for z in self.completer.complete('[MASK]')['candidates']]
-    biased = lambda scores: scores + tf.constant([[math.log(3), 0.0, 0.0]])
-    with mock.patch.object(model, 'with_null_bias', biased):
-      self.completer._score = tf.function(self.completer._scores)
-      done = self.completer.complete('[MASK]')
-    # A bias of log 3 makes the odds of the null block three times as large.
-    p_null, expected = done['candidates'][0]['p_z'], 3 * before[0]
-    self.assertAlmostEqual(
-      p_null, expected / (expected + 1 - before[0]), places=5
-    )
 
   @parameterized.parameters(
     ('a b', 'Found 0'),

@@ -137,7 +137,7 @@ class OpenQaTest(absltest.TestCase):
     self.assertAlmostEqual(metrics['exact_match_answered'], 100 / 4)
     self.assertEqual(metrics['auroc'], 50.0)  # Equal probabilities.
     self.assertEqual(
-      _rows(self.output_dir, open_qa.RISK_COVERAGE),
+      _rows(self.output_dir, summary.RISK_COVERAGE),
       [{'coverage': 0.0, 'risk': 0.75}, {'coverage': 1.0, 'risk': 0.75}],
     )
     alone = os.path.join(self.output_dir, 'alone')
