@@ -97,7 +97,8 @@ FROM_RANDOM = config_files.merge(
 _SERVE = 'python -m bin.serve' if __package__ == 'launch' else 'realm-serve'
 
 
-def stages(
+# The runner makes flags of its arguments.
+def stages(  # noqa: PLR0913
   recipe: runner.Recipe,
   articles: str,
   *,

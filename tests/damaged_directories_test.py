@@ -1,4 +1,4 @@
-"""Tests that damaged manifests are refused in one line, or work."""
+"""Tests that damaged directories are refused in one line, or work."""
 
 import copy
 import hashlib
@@ -17,11 +17,33 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.data import block_table
 from realm_tf.data import corpus_files
 from realm_tf.data import query_table
+from realm_tf.index import index_builder
+from realm_tf.index import model_files
 from realm_tf.index import storage
-from tests import whole_directories
+from realm_tf.model import realm_model
+from realm_tf.run import layout
+from realm_tf.run import versions
+from realm_tf.training import job as job_lib
+from tests import forks
+from tests import model_dirs
+from tests import tiny
 
 _VALUES = (None, -1, 10**9, 10**30, 0.5, float('nan'), True, 'x', '٣', [[]], {})
 _DELETED = object()
+
+
+def _write(directory):
+  """Writes corpus/, queries/ and model/, with an index, below `directory`."""
+  corpus_dir = tiny.write_corpus(directory)
+  tiny.write_queries(
+    directory,
+    [tiny.query([5, 6], [[0, 1]], 0, 'a b')],
+    corpus=block_table.BlockTable.open(corpus_dir),
+  )
+  model_dir = os.path.join(directory, 'model')
+  inputs = job_lib.open_inputs(tiny.config(), corpus_dir)
+  model = model_dirs.write(model_dir, inputs, [realm_model.EMBEDDER])
+  model_dirs.index(inputs, model, layout.index_root(model_dir))
 
 
 def _open_corpus(directory):
@@ -77,16 +99,33 @@ def _sealed(manifest):
   return json.dumps({**manifest, 'manifest_sha256': sha256})
 
 
-class DamagedManifestsTest(parameterized.TestCase):
+def _verify(directory):
+  """Compares every file with its checksum, as jobs do one by one."""
+  table = block_table.BlockTable.open(f'{directory}/corpus', verify=True)
+  query_table.QueryTable.open(f'{directory}/queries', verify=True)
+  model_dir = f'{directory}/model'
+  model_files.open_model(model_dir, table=table)
+  for root in (layout.params_root(model_dir), layout.index_root(model_dir)):
+    for version in versions.complete(root):
+      versions.verify(version.path)
+
+
+class DamagedDirectoriesTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
     cls.intact = cls.enterClassContext(tempfile.TemporaryDirectory())
-    whole_directories.write(cls.intact)
+    _write(cls.intact)
 
-  def _copy(self):
+  def _copy(self, name=''):
+    """Returns a copy of the directories, with a flipped bit in file `name`."""
     directory = os.path.join(self.create_tempdir().full_path, 'copy')
     shutil.copytree(self.intact, directory)
+    if name:
+      path = pathlib.Path(directory, name)
+      data = bytearray(path.read_bytes())
+      data[len(data) // 2] ^= 1
+      path.write_bytes(data)
     return directory
 
   @parameterized.named_parameters(
@@ -138,6 +177,54 @@ class DamagedManifestsTest(parameterized.TestCase):
     )
     with self.assertRaises(errors.UserError):
       job(directory)
+
+  def test_checksums_find_a_flipped_bit_in_every_file(self):
+    names = sorted(
+      os.path.relpath(path, self.intact)
+      for path in pathlib.Path(self.intact).rglob('*')
+      # A config has no checksum, as users may edit it. A complete index does
+      # not need its plan. data.json only keeps a run from other data.
+      if path.name not in ('config.json', 'plan.json', 'data.json')
+      and path.is_file()
+      and path.stat().st_size
+    )
+    for kind in ('texts', 'own_hashes.npy', 'params.safetensors', 'vocab'):
+      self.assertTrue(any(kind in name for name in names), names)
+    _verify(self._copy())
+    for name in names:
+      with (
+        self.subTest(name),
+        self.assertRaisesRegex(errors.UserError, os.path.dirname(name)),
+      ):
+        _verify(self._copy(name))
+
+  def test_a_job_finds_a_flipped_bit(self):
+    def build_index(directory):
+      model_dir = f'{directory}/model'
+      builder = index_builder.open_builder(model_dir, f'{directory}/corpus')
+      params = versions.newest(layout.params_root(model_dir))
+      builder.publish(params, f'{model_dir}/other_index')
+
+    def pretrain(directory):
+      flags = [f'--{n}_dir={directory}/{n}' for n in ('corpus', 'queries')]
+      flags.append(f'--run_dir={directory}/run')
+      (result,) = forks.run_all([('pretrain', flags)])
+      raise errors.UserError(result.stderr)
+
+    build_index(self._copy())
+    for name, job in (
+      ('corpus/table/body_ids.npy', build_index),
+      (
+        'corpus/table/texts.npy',
+        lambda path: corpus_files.CorpusUpdate(f'{path}/corpus', []),
+      ),
+      ('model/params/000000000/params.safetensors', build_index),
+      ('queries/ids.npy', pretrain),
+    ):
+      with self.assertRaisesRegex(
+        errors.UserError, f'{name} must be unchanged'
+      ):
+        job(self._copy(name))
 
 
 if __name__ == '__main__':
