@@ -97,9 +97,8 @@ def choices() -> loading.Choices:
   """Returns the flags that are named like a field of Choices."""
   fields = [name for name in loading.Choices._fields if name in flags.FLAGS]
   found = loading.Choices(**{name: flags.FLAGS[name].value for name in fields})
-  if not found.reader_dir:
-    return found
-  return found._replace(reader_dir=import_cache.model_dir(found.reader_dir))
+  reader_dir = found.reader_dir and import_cache.model_dir(found.reader_dir)
+  return found._replace(reader_dir=reader_dir)
 
 
 def load(

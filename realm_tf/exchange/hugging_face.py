@@ -124,7 +124,7 @@ def _notes(recipe: sentence_transformers.Recipe) -> list[str]:
     for what, prompt in prompts.items()
     if prompt
   ]
-  if recipe.has_modules and not recipe.normalizes:
+  if not recipe.normalizes:
     notes.append(
       'Embeddings are normalized: scores are cosines.'
       if recipe.normalize

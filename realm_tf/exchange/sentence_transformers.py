@@ -193,7 +193,6 @@ class Recipe(NamedTuple):
   """
 
   encoder_dir: str
-  has_modules: bool
   head: str
   dense: Optional[Dense]
   normalizes: bool
@@ -213,7 +212,7 @@ def read(directory: str) -> Recipe:
   path = os.path.join(directory, _FILE)
   if not tf.io.gfile.exists(path):
     settings = Settings(max_length=tokenizer_limits(directory)[0])
-    return Recipe(directory, False, 'mean', None, True, settings)
+    return Recipe(directory, 'mean', None, True, settings)
   modules = _modules(directory, path)
   settings = _read_settings(directory, modules['Transformer'])
   pooling = hugging_face_files.read_json(
@@ -226,7 +225,6 @@ def read(directory: str) -> Recipe:
     )
   return Recipe(
     modules['Transformer'],
-    True,
     _head(pooling, modules['Pooling']),
     _dense(modules['Dense']) if 'Dense' in modules else None,
     'Normalize' in modules,

@@ -39,7 +39,6 @@ _FILES = (
 # Prefixes of the weights that a question uses.
 _READER = ('reader_', 'span_reader/')
 _QUERY_TOWER = ('shared_', 'query_')
-_PATH = (path_scorer.PREFIX,)
 
 # (queries, blocks of each query) -> answers.
 Reading = Callable[
@@ -248,7 +247,7 @@ def costs(
     reads = seq2seq.PREFIXES if retriever == names.NOTHING else _READER
     used[reader_dir or model_dir] = reads
   if model_dir and searches:
-    path = _PATH if retriever == names.PATH else ()
+    path = (path_scorer.PREFIX,) if retriever == names.PATH else ()
     used[model_dir] = used.get(model_dir, ()) + _QUERY_TOWER + path
     newest = model_files.open_model(model_dir).newest_index
     num_bytes += _num_bytes(index_dir or (newest.path if newest else ''))

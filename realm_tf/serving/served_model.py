@@ -48,18 +48,16 @@ class KeptBm25:
 
   def __init__(self) -> None:
     self._lock = threading.Lock()
-    self._fingerprint: Optional[str] = None
-    self._built: Optional[word_search.Bm25Retriever] = None
+    self._built: dict[str, word_search.Bm25Retriever] = {}  # By fingerprint.
 
   def __call__(
     self, table: block_table.BlockTable
   ) -> word_search.Bm25Retriever:
     fingerprint = table.manifest['corpus_fingerprint']
     with self._lock:
-      if self._built is None or fingerprint != self._fingerprint:
-        self._built = word_search.over_table(table)
-        self._fingerprint = fingerprint
-      return self._built
+      if fingerprint not in self._built:
+        self._built = {fingerprint: word_search.over_table(table)}
+      return self._built[fingerprint]
 
 
 def newest(model_dir: str, index_dir: Optional[str] = None) -> Versions:

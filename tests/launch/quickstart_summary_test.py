@@ -149,7 +149,8 @@ class QuickstartSummaryTest(absltest.TestCase):
     refused = re.findall(r'([0-9.]+) %', '\n'.join(lines[8:12]))
     sets = _refused(*map(float, refused))
     self.folder.create_file(f'{_BEST}/metrics.json', json.dumps({'sets': sets}))
-    examples = {'questions': [line.strip() for line in lines[-3:]]}
+    questions = [line.strip() for line in lines[-3:]]
+    examples = {'questions': questions, 'masked': []}
     self.folder.create_file('examples.json', json.dumps(examples))
     said = quickstart_summary.summary(self.folder.full_path, compare=False)
     self.assertEqual(said.splitlines()[: len(lines)], lines)
