@@ -183,8 +183,9 @@ class DamagedDirectoriesTest(parameterized.TestCase):
       os.path.relpath(path, self.intact)
       for path in pathlib.Path(self.intact).rglob('*')
       # A config has no checksum, as users may edit it. A complete index does
-      # not need its plan. data.json only keeps a run from other data.
-      if path.name not in ('config.json', 'plan.json', 'data.json')
+      # not need its plan. data.json only keeps a run from other data, and .lock
+      # from other code.
+      if path.name not in ('config.json', 'plan.json', 'data.json', '.lock')
       and path.is_file()
       and path.stat().st_size
     )
