@@ -16,6 +16,7 @@ from realm_tf import output_files
 NAME = '.lock'
 _HELD = contextlib.ExitStack()
 _held: set[str] = set()  # Paths.
+_GOING_ON = 'training', 'run'  # Jobs that leave parts for a later one.
 
 
 @contextlib.contextmanager
@@ -46,10 +47,11 @@ def holding(directory: str, job: str) -> Iterator[None]:
         '%s cannot be locked (%s): start no second %s in it.',
         *(directory, error.strerror, job),
       )
-    with contextlib.suppress(OSError):  # A full disk.
-      before = pathlib.Path(path).read_text(errors='replace')
-      tell_of_other_code(directory, before)
-      pathlib.Path(path).write_text(code())
+    if job in _GOING_ON:
+      with contextlib.suppress(OSError):  # A full disk.
+        before = pathlib.Path(path).read_text(errors='replace')
+        tell_of_other_code(directory, before)
+        pathlib.Path(path).write_text(code())
     yield
 
 

@@ -59,12 +59,17 @@ class RunLockTest(absltest.TestCase):
     directory = self.create_tempdir()
     with self.assertNoLogs(level='WARNING'):
       for _ in range(2):
-        with run_lock.holding(directory.full_path, 'job'):
+        with run_lock.holding(directory.full_path, 'run'):
           pass
     directory.create_file('.lock', '0123456789abcdef ')
     with (
+      self.assertNoLogs(level='WARNING'),  # An evaluation keeps no parts.
+      run_lock.holding(directory.full_path, 'evaluation'),
+    ):
+      pass
+    with (
       self.assertLogs(level='WARNING') as logs,
-      run_lock.holding(directory.full_path, 'job'),
+      run_lock.holding(directory.full_path, 'run'),
     ):
       pass
     self.assertIn('last written by other code', logs.output[0])
