@@ -115,9 +115,9 @@ def make_plan(
 def begin(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
   """Begins the version at `path`, unless it has begun."""
   plan_file = os.path.join(path, 'plan.json')
-  if read_plan(path) == plan:
-    before = json_text.read(plan_file).get('code', '')
-    return run_lock.tell_of_other_code(path, before)
+  fields = json_text.read(plan_file)
+  if _plan_of(fields) == plan:
+    return run_lock.tell_of_other_code(path, fields.get('code', ''))
   tf.io.gfile.makedirs(path)
   # Other processes may begin or read the same version at the same time.
   params_file = layout.params_file(path)
@@ -129,7 +129,10 @@ def begin(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
 
 def read_plan(path: str) -> Plan | None:
   """Returns the plan of the version at `path`, or None."""
-  fields = json_text.read(os.path.join(path, 'plan.json'))
+  return _plan_of(json_text.read(os.path.join(path, 'plan.json')))
+
+
+def _plan_of(fields: Any) -> Plan | None:
   if not json_text.holds(fields, json_text.object_of(_PLAN_FIELDS)):
     return None  # No file, or another form.
   return Plan(*(fields[name] for name in Plan._fields))

@@ -1,5 +1,6 @@
 """Makes queries, and wraps searches: in batches, kept, summed, alternating."""
 
+import abc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -41,12 +42,12 @@ def begin(retriever: Any, queries: interfaces.Queries, k: int) -> Find:
   return lambda: retriever.retrieve(queries, k)
 
 
-class Starting:
+class Starting(abc.ABC):
   """A retriever whose searches start before they end."""
 
+  @abc.abstractmethod
   def begin(self, queries: interfaces.Queries, k: int) -> Find:
     """Starts a search; the returned function waits for its result."""
-    raise NotImplementedError
 
   def retrieve(
     self, queries: interfaces.Queries, k: int

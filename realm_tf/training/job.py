@@ -273,12 +273,11 @@ def load_params(
     UserError: A directory is no model directory or has another vocabulary, or
       `reader_dir` lacks a complete reader.
   """
-  arrays, reader = (
-    model_files.open_model(path, table=inputs.table).read_params()
-    if path
-    else {}
+  opened = [
+    path and model_files.open_model(path, table=inputs.table)
     for path in init_from
-  )
+  ]
+  arrays, reader = (each.read_params() if each else {} for each in opened)
   if init_from.reader_dir:
     if not realm_model.has_reader(reader):
       raise errors.UserError(
@@ -311,26 +310,26 @@ def load_params(
     report.missing,
     report.left_over,
   )
-  if realm_model.EMBEDDER in realm_model.parts_of(report.used):
-    _warn_of_another_embedder(init_from.model_dir or '', inputs.config)
+  start = opened[0]
+  if start and realm_model.EMBEDDER in realm_model.parts_of(report.used):
+    _warn_of_another_embedder(start, inputs.config)
   return {name: arrays[name] for name in report.left_over}
 
 
 def _warn_of_another_embedder(
-  model_dir: str, config: config_lib.ExperimentConfig
+  start: model_files.OpenModel, config: config_lib.ExperimentConfig
 ) -> None:
   """Warns of a head or towers that start at random."""
-  theirs = model_files.open_model(model_dir).config
   changes = [
     change
-    for change in config_files.differences(theirs, config)
+    for change in config_files.differences(start.config, config)
     if change.startswith('model.embedder.') and '_rate ' not in change
   ]
   if changes:
     logging.warning(
       'The embedder is another one than in --init_from (%s): %s. What is new '
       "starts at random. --model_of=DIR takes over DIR's embedder.",
-      model_dir,
+      start.path,
       '; '.join(changes),
     )
 
