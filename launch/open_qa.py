@@ -26,6 +26,7 @@ import pathlib
 import random
 import shutil
 
+from . import common
 from . import runner
 from . import tables
 
@@ -84,7 +85,7 @@ def stages(
   layers: int = 0,
 ) -> None:
   """Adds the stages of --rows, each alone and with BM25's scores."""
-  chosen = runner.rows(rows, _ROWS)
+  chosen = common.rows(rows, _ROWS)
   files = questions.split(',')
   names = [os.path.basename(path).split('.')[0] for path in files]
   parts = recipe.stage(
@@ -116,7 +117,7 @@ def stages(
   measured = [each for row in chosen for each in _measured(jobs, row, whole)]
   for test, path in tests.items():
     evaluations = [each / test for each in measured]
-    runner.results(recipe, f'{test}.json', evaluations, questions=path)
+    common.results(recipe, f'{test}.json', evaluations, questions=path)
 
 
 def _measured(jobs: tables.Tables, row: str, whole: str) -> list[runner.Output]:
@@ -132,7 +133,7 @@ def _measured(jobs: tables.Tables, row: str, whole: str) -> list[runner.Output]:
 
 
 def main():
-  runner.main(__doc__, stages, runner.printed_tables)
+  runner.main(__doc__, stages, common.printed_tables)
 
 
 if __name__ == '__main__':

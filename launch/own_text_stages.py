@@ -4,6 +4,7 @@ import json
 import pathlib
 from typing import Any, NamedTuple
 
+from . import common
 from . import own_text_plan
 from . import runner
 
@@ -31,10 +32,10 @@ def sizes_of(start: str) -> dict[str, Any]:
   """Returns the flags of a training that starts from the encoder, if any."""
   if not start:
     return {}
-  return {'model_of': start, 'set': [*runner.NO_DROPOUT, *_HEAD]}
+  return {'model_of': start, 'set': [*common.NO_DROPOUT, *_HEAD]}
 
 
-class Work(runner.Jobs):
+class Work(common.Jobs):
   """Lists the stages of a plan.
 
   Args:
@@ -108,7 +109,7 @@ class Work(runner.Jobs):
     self.sentences = self.queries('queries', **self.reading, tagger=TAGGER)
     reader = ''
     if 'reader' in self.steps:
-      warm_up = runner.reader_warm_up(
+      warm_up = common.reader_warm_up(
         self.config,
         learning_rate=1.5e-4 if self.start else 3e-3,
         num_steps=self.steps['reader'],

@@ -17,6 +17,7 @@ import functools
 import itertools
 from typing import Any
 
+from . import common
 from . import quickstart_summary
 from . import quickstart_world
 from . import runner
@@ -114,7 +115,7 @@ def stages(recipe: runner.Recipe, *, compare: bool = False) -> None:
   ict = world.train('ict', 'warm_start', recipe.config(CONFIG), cost=55)
   # From random weights, at the same time as ICT: ICT's weights are no better
   # start. Its parameters are published once, as no index follows them.
-  warm_up = runner.reader_warm_up(
+  warm_up = common.reader_warm_up(
     config_files.merge(CONFIG, {'pretraining': {'refresh_every_steps': 2000}}),
     learning_rate=3e-3,
     num_steps=1500,

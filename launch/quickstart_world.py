@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 import os
 from typing import Any
 
+from . import common
 from . import quickstart_summary
 from . import runner
 
@@ -18,7 +19,7 @@ READING: dict[str, Any] = {'num_read': 5, 'answer_by': 'text'}
 SERVED = {'sparse_weight': quickstart_summary.WEIGHT, **READING}
 
 
-class World(runner.Jobs):
+class World(common.Jobs):
   """Stages on the demonstration: its texts, and jobs that read them."""
 
   corpus: runner.Output

@@ -18,6 +18,7 @@ tables and curves.
 import os
 from typing import Any
 
+from . import common
 from . import runner
 
 from realm_tf import config as config_lib
@@ -45,7 +46,7 @@ def _row(row: str) -> tuple[str, str]:
 
 
 def _model(
-  jobs: runner.Jobs,
+  jobs: common.Jobs,
   config: config_lib.ExperimentConfig,
   row: str,
   *,
@@ -107,7 +108,7 @@ def stages(
 ) -> None:
   """Adds the trainings of --rows, a table of each TEST, and a page."""
   config = recipe.config(config_files.load(launch_file))
-  jobs = runner.Jobs(
+  jobs = common.Jobs(
     recipe,
     _finished(recipe, 'corpus'),
     learning={'cost': 500},
@@ -133,7 +134,7 @@ def stages(
     ]
     table = f'{name}_all_{end}.json'
     tables.append(
-      runner.results(
+      common.results(
         recipe, table, evaluations, questions=questions, costs=True
       )
     )
@@ -147,7 +148,7 @@ def stages(
 
 
 def main():
-  runner.main(__doc__, stages, runner.printed_tables)
+  runner.main(__doc__, stages, common.printed_tables)
 
 
 if __name__ == '__main__':

@@ -21,6 +21,7 @@ its reader.
 from collections.abc import Sequence
 from typing import Any
 
+from . import common
 from . import runner
 
 from realm_tf import config
@@ -117,7 +118,7 @@ _NEW_HEAD = [
 ]
 
 
-class Tables(runner.Jobs):
+class Tables(common.Jobs):
   """Adds the stages of rows; an equal stage of several rows is one.
 
   Args:
@@ -185,7 +186,7 @@ class Tables(runner.Jobs):
     config = config_files.override(self.config, _EMBEDDERS[name])
     if name.startswith('ict'):
       return self.train(name, 'warm_start', config, init_from=start)
-    warm_up = runner.reader_warm_up(
+    warm_up = common.reader_warm_up(
       self.config, learning_rate=1.5e-4, num_steps=700, batch_size=32
     )
     queries = self._queries()
@@ -232,7 +233,7 @@ class Tables(runner.Jobs):
     """Adds a training job."""
     # Trained embedders, the encoder's, keep their head.
     head = [] if 'encoder' in name else self._head
-    changes = runner.NO_DROPOUT + head
+    changes = common.NO_DROPOUT + head
     return super().train(name, *arguments, set=changes, **flags)
 
 
@@ -247,7 +248,7 @@ def stages(
 ) -> None:
   """Adds the stages of --rows, and their table."""
   known = [row for row in _ROWS if articles or row != 'realm_other_text']
-  chosen = runner.rows(rows, known)
+  chosen = common.rows(rows, known)
   texts = [
     runner.Input(f'{squad_open}/{part}_corpus.jsonl.gz')
     for part in ('train', 'val')
@@ -265,11 +266,11 @@ def stages(
   for row in chosen:  # First, because they need not wait for ICT's index.
     tables.embedders(_ROWS[row][0])
   evaluations = [tables.evaluate_row(row) for row in chosen]
-  runner.results(recipe, 'results.json', evaluations, questions=val_qa)
+  common.results(recipe, 'results.json', evaluations, questions=val_qa)
 
 
 def main():
-  runner.main(__doc__, stages, runner.printed_tables)
+  runner.main(__doc__, stages, common.printed_tables)
 
 
 if __name__ == '__main__':

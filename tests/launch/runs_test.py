@@ -13,6 +13,7 @@ from absl.testing import absltest
 import numpy as np
 import tf_keras
 
+from launch import common
 from launch import open_qa
 from launch import own_text
 from launch import own_text_plan
@@ -157,7 +158,7 @@ class OpenQaRunTest(absltest.TestCase):
     self.assertLen(nq, 3)
     [trec] = json.loads((run_dir / 'trec_test.json').read_text())['tables']
     self.assertEqual([row['recall@20'] for row in trec[1:]], [100.0, 100.0])
-    printed = runner.printed_tables(recipe).splitlines()
+    printed = common.printed_tables(recipe).splitlines()
     self.assertRegex(printed[0], r' *system +')
     self.assertRegex(printed[1], r'bm25/nq_test +\d')
     parts = [
