@@ -5,11 +5,13 @@ The trainer replaces the file as a whole; reports read it.
 """
 
 from collections.abc import Iterable, Sequence
+import itertools
 from typing import Optional
 
 import msgspec
 import tensorflow as tf
 
+from realm_tf import errors
 from realm_tf import json_text
 from realm_tf.run import layout
 
@@ -61,9 +63,16 @@ def read(run_dir: str) -> list[Example]:
   """Returns the examples of a run, [] without a file; UserError if damaged."""
   path = layout.examples_file(run_dir)
   advice = 'Remove the file: the trainer writes it again.'
+  found: list[Example] = []
   if not tf.io.gfile.exists(path):
-    return []
-  return [
-    json_text.convert(fields, Example, where, advice)
-    for where, fields in json_text.read_lines(path, advice)
-  ]
+    return found
+  for where, fields in json_text.read_lines(path, advice):
+    example = json_text.convert(fields, Example, where, advice)
+    places = [0, *itertools.chain(*example.masked), len(example.query)]
+    if places != sorted(places):
+      raise errors.UserError(
+        f"'masked' in {where} must be spans of its query, one after the other. "
+        f'Found {json_text.shown(example.masked)}. {advice}'
+      )
+    found.append(example)
+  return found

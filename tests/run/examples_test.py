@@ -73,6 +73,13 @@ class ExamplesTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, r'examples\.jsonl:2 must'):
       examples.read(self.run_dir)
 
+  @parameterized.parameters([[(4, 9), (0, 3)]], [[(4, 99)]], [[(9, 4)]])
+  def test_masked_spans_follow_each_other_in_the_query(self, masked):
+    wrong = msgspec.structs.replace(_EXAMPLE, masked=masked)
+    examples.write(self.run_dir, [wrong])
+    with self.assertRaisesRegex(errors.UserError, r'jsonl:1 must be spans of'):
+      examples.read(self.run_dir)
+
 
 if __name__ == '__main__':
   absltest.main()
