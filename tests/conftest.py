@@ -4,13 +4,12 @@ A long file at the end would keep one process busy after the others are idle.
 """
 
 import os
-import random
 from unittest import mock
 
 from absl import flags
 import hypothesis
-import numpy as np
 import pytest
+import tf_keras
 
 from realm_tf.model import precision
 
@@ -54,10 +53,15 @@ def _float32():
 
 
 @pytest.fixture(scope='module', autouse=True)
-def _seed():
-  """Seeds Keras's initial weights, so other files do not change them."""
-  random.seed(0)
-  np.random.seed(0)
+def _seed_of_file():
+  """Seeds the weights that a class makes before its first test."""
+  tf_keras.utils.set_random_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _seed_of_test():
+  """Seeds a test's weights, so that they do not follow from other tests."""
+  tf_keras.utils.set_random_seed(0)
 
 
 def pytest_collection_modifyitems(items):
