@@ -227,7 +227,7 @@ class ArchitectureTest(parameterized.TestCase):
       and (source_tree.ROOT / name).read_text()
     ]
     self._assert_none(
-      offences, '`from realm_tf.index import brute_force`, never a facade.'
+      offences, '`from realm_tf.index import exact_search`, never a facade.'
     )
 
 
