@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _STRATEGY = flags.DEFINE_enum(
   'distribution_strategy', 'off', names.STRATEGIES, 'Strategy of tf.distribute.'
 )
-_TPU = flags.DEFINE_string('tpu', '', "TPU address; '' or 'local' is a local TPU.")
+_TPU = flags.DEFINE_string('tpu', '', "TPU address; '' or 'local': this VM's.")
 _LOGICAL_CPUS = flags.DEFINE_integer(
   'logical_cpus', 1, 'Virtual CPU devices, to test a strategy.', 1
 )
