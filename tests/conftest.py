@@ -52,8 +52,8 @@ def _float32():
     yield
 
 
-@pytest.fixture(scope='module', autouse=True)
-def _seed_of_file():
+@pytest.fixture(scope='class', autouse=True)
+def _seed_of_class():
   """Seeds the weights that a class makes before its first test."""
   tf_keras.utils.set_random_seed(0)
 

@@ -9,7 +9,6 @@ from unittest import mock
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
-import tf_keras
 
 from realm_tf import interfaces
 from realm_tf.data import joining
@@ -40,7 +39,6 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    tf_keras.utils.set_random_seed(0)  # How far bfloat16 is off depends on it.
     cls.model = realm_model.RealmModel(small.CONFIG.model, [realm_model.SPAN])
 
   def _reader(self, dtype='float32', backend='tensorflow', **changes):
