@@ -93,8 +93,11 @@ def read_qrels(path: str) -> Qrels:
       'one.'
     )
   for where, columns in _judgements(found[0]):
-    is_good = len(columns) in (3, 4) and all(columns[:1] + columns[-2:])
-    if not is_good or not _GRADE.fullmatch(columns[-1]):
+    if not (
+      len(columns) in (3, 4)
+      and all(columns[:1] + columns[-2:])
+      and _GRADE.fullmatch(columns[-1])
+    ):
       raise errors.UserError(
         f'{where} must be query id, document id and relevance, an '
         "integer of at most 9 digits, or TREC's four columns with an ignored "
@@ -127,8 +130,8 @@ def _judgements(path: str) -> Iterator[tuple[str, list[str]]]:
   for number, line in files.read_lines(path):
     line = line.strip()
     columns = line.split('\t' if '\t' in line else None)
-    if len(columns) < 3 and ',' in line:
-      columns = next(csv.reader([line]))
+    if ',' in line and (len(columns) < 3 or columns[0].endswith(',')):
+      columns = next(csv.reader([line], skipinitialspace=True))
     columns = [column.strip() for column in columns]
     is_header = number == 1 and columns[-1:] and columns[-1].lower() in _GRADES
     if any(columns) and not is_header:

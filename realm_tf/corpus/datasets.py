@@ -3,7 +3,7 @@
 Only this file imports pyarrow and tensorflow_datasets, when it reads such data.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
 import os
 import re
 from typing import Any, TypedDict
@@ -32,7 +32,7 @@ class _File(TypedDict):
 _SAVED = {'_data_files': list[_File]}
 
 
-def read(item: str, names: Container[str]) -> _Records:
+def read(item: str, names: Collection[str]) -> _Records:
   """Yields (place, record) of a dataset; removes wiki40b's marks from texts.
 
   Args:
@@ -79,7 +79,7 @@ def read_tagged_sentences(
     yield _as_text(record.get('title', b'')), _as_text(text), found
 
 
-def read_table(path: str, names: Container[str]) -> _Records:
+def read_table(path: str, names: Collection[str]) -> _Records:
   """Yields ('file, row number', record) of a local Parquet or Arrow file.
 
   Reads the columns in `names`, in any case; without any such column, all.
@@ -100,7 +100,7 @@ def read_table(path: str, names: Container[str]) -> _Records:
     ) from error
 
 
-def _batches(path: str, names: Container[str]) -> Iterator:
+def _batches(path: str, names: Collection[str]) -> Iterator:
   import pyarrow as pa  # pylint: disable=g-import-not-at-top
   from pyarrow import parquet  # pylint: disable=g-import-not-at-top
 

@@ -175,7 +175,7 @@ def parse(
   for place, part in record_fields.expand(
     where, record, _OWN_NAMES, record_fields.QUESTION_GROUPS
   ):
-    fields = record_fields.lower(records.as_object(place, part))
+    fields = record_fields.lower(records.as_object(place, part, _NAMES))
     yield _question(place, fields, needs_answers)
 
 

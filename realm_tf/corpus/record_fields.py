@@ -3,7 +3,7 @@
 Loads no TensorFlow: the processes that render Wikipedia import this file.
 """
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from realm_tf import errors
@@ -131,20 +131,20 @@ def _parts(where: str, kind: str, value: Any) -> list[Any]:
 
 
 def check_names(
-  path: str, columns: Sequence[str], names: Container[str]
+  where: str, given: Sequence[str], names: Collection[str]
 ) -> None:
-  """Raises UserError if two columns have the same of `names`, in any case."""
-  for name in columns:
-    same = [each for each in columns if each.lower() == name.lower()]
-    # A given key that is not in lower case says which is meant.
-    wanted = name.lower() in names or (
-      name in names and columns.count(name) > 1
-    )
-    if len(same) > 1 and wanted:
-      raise errors.UserError(
-        f'{path} must have columns of different names, in any case. Found '
-        f'{" and ".join(map(repr, same))}. Rename the others.'
-      )
+  """Raises UserError if two given names are the same of `names`, in any case.
+
+  One of `names` that is not in lower case says which is meant.
+  """
+  if len({*map(str.lower, given)}) < len(given):
+    for name in sorted(names):
+      same = [each for each in given if name in (each, each.lower())]
+      if len(same) > 1:
+        raise errors.UserError(
+          f'{where} must have fields of different names, in any case. Found '
+          f'{" and ".join(map(repr, same))}. Rename the others.'
+        )
 
 
 def lower(record: Mapping[str, Any]) -> dict[str, Any]:

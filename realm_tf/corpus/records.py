@@ -252,13 +252,16 @@ def _is_object(line: str) -> bool:
     return False
 
 
-def as_object(where: str, value: Any) -> dict[str, Any]:
-  """Returns an object; UserError for another value."""
+def as_object(
+  where: str, value: Any, names: Collection[str] = ()
+) -> dict[str, Any]:
+  """Returns an object; UserError for another value, or one of `names` twice."""
   if not isinstance(value, dict):
     raise errors.UserError(
       f'{where} must be a JSON object. Found {type(value).__name__}. Correct '
       'it.'
     )
+  record_fields.check_names(where, [*value], names)
   return value
 
 

@@ -204,7 +204,7 @@ def _read_item(
   """Yields (place, article) of a file or dataset in the format `name`."""
 
   def parse(where: str, record: Any) -> Article:
-    record = records.as_object(where, record)
+    record = records.as_object(where, record, names)
     article = article_records.parse(where, record, keys)
     if record.keys() >= _WIKIEXTRACTOR_KEYS or _KILT_KEY in record:
       return wikiextractor.clean(article)
@@ -213,16 +213,17 @@ def _read_item(
       counts.keep(counts_lib.MARKED)
     return article._replace(title=title, text=paragraphs.unwrapped(text))
 
+  names = keys.names
   try:
     if item.startswith(datasets.PREFIXES):
-      found = datasets.read(item, keys.names)
+      found = datasets.read(item, names)
     else:
       name = _recognize(item, keys) if name == 'auto' else name
       if name in _READERS:
         for article in _READERS[name](item, counts):
           yield f'{item} ({article.title!r:.60})', article
         return
-      found = records.read(item, name, keys.names, counts)
+      found = records.read(item, name, names, counts)
     texts = {*keys.of('text')}.difference(record_fields.ARTICLE_GROUPS)
     whole = (
       part

@@ -85,6 +85,7 @@ class ArticlesTest(input_case.InputCase):
   @parameterized.named_parameters(
     ('two_columns', 'id,text,text\n1,a,b\n', "Found 'text' and 'text'"),
     ('two_cases', 'id,Title,title,text\n1,A,,b\n', "Found 'Title' and 'title'"),
+    ('json', _lines({'Text': 'One.', 'text': ''}), ":1 .*Found 'Text' and 't"),
     ('values', '[["A", "One."]]', 'a JSON object. Found list'),
     ('no_list', '{"data": {"a": 1}}', "'data', a list of objects"),
     ('numbers', '{"data": [1]}', 'data 1 must be a JSON object'),
@@ -235,6 +236,10 @@ class QuestionsTest(input_case.InputCase):
       found = questions.read_questions(self.file(content))
       self.assertEqual(found, [expected])
 
+  def test_one_name_in_two_cases_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, "^f:1 .*'question' and 'Que"):
+      [*questions.parse('f:1', {**_WHO, 'Question': 'Or?', 'answers': 'A'})]
+
   def test_queries_without_a_header_have_no_answers(self):
     path = self.file('7\tweather in Oslo\n8\twhere is "it\n')
     found = questions.read_questions(path, may_lack_answers=True)
@@ -252,6 +257,7 @@ class QuestionsTest(input_case.InputCase):
     '[{"qid": "q", "docid": "d", "label": 1},'
     '{"qid": "q", "docid": "e, f", "label": 0}]',
     'q\td\t1.0\nq\te, f\t0.0\n',
+    'q, d, 1\nq, "e, f", 0\n',
   )
   def test_judgements(self, content):
     found = beir.read_qrels(self.file(content))
