@@ -1,7 +1,7 @@
 """Writes corpus directories: encoded blocks -> columns, links, manifest.
 
 manifest.json   schema_version, num_blocks, vocabulary_sha256, source, files,
-                corpus_fingerprint, max_block_wordpieces
+                corpus_fingerprint, max_block_wordpieces, code
 vocab.txt       vocabulary; tokenizer_config.json has non-default rules
 table/          blocks, memory-mapped (data/block_table.py)
 links/          links between articles, optional (data/link_graph.py)
@@ -24,6 +24,7 @@ from realm_tf.data import block_table
 from realm_tf.data import columns
 from realm_tf.data import link_graph
 from realm_tf.run import outputs
+from realm_tf.run import run_lock
 from realm_tf.text import tokenizer_files
 from realm_tf.text import wordpiece
 
@@ -132,6 +133,7 @@ def write(
       corpus_fingerprint=fingerprint,
       max_block_wordpieces=max_block_wordpieces,
       source=source,
+      code=run_lock.code(),
     )
   return manifest
 
@@ -205,6 +207,7 @@ class CorpusUpdate:
     )
     self._table = block_table.BlockTable.open(corpus_dir, verify=True)
     self.manifest = self._table.manifest
+    run_lock.tell_of_other_code(corpus_dir, self.manifest.get('code', ''))
     self._is_kept = np.ones(self._table.num_blocks, bool)
     for value in removed_ids:
       is_id = len(self._table.find_article(value)) > 0
@@ -222,8 +225,8 @@ class CorpusUpdate:
 
   def find(self, article_id: str) -> str:
     """Returns the old corpus's directory if it keeps an article, else ''."""
-    rows = self._table.find_article(article_id)
-    return self._dir if self._is_kept[rows].any() else ''
+    is_kept = self._is_kept[self._table.find_article(article_id)]
+    return self._dir if is_kept.any() else ''
 
   def write(
     self,
@@ -237,12 +240,11 @@ class CorpusUpdate:
     size, known = self._table.num_blocks, self._table.hashes[self._is_kept]
     counts.drop('removed block', int(np.sum(~self._is_kept)))
     new = without_duplicates(batches, counts, known)
-    parts = (slice(i, i + _BATCH_BLOCKS) for i in range(0, size, _BATCH_BLOCKS))
     kept = (
-      self._table.encoded(part.start, min(part.stop, size)).select(
-        self._is_kept[part]
+      self._table.encoded(i, min(i + _BATCH_BLOCKS, size)).select(
+        self._is_kept[i : i + _BATCH_BLOCKS]
       )
-      for part in parts
+      for i in range(0, size, _BATCH_BLOCKS)
     )
     return write(
       itertools.chain(kept, map(self._checked, new)),

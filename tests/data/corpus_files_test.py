@@ -18,6 +18,7 @@ from realm_tf.data import block_table
 from realm_tf.data import columns
 from realm_tf.data import corpus_files
 from realm_tf.run import outputs
+from realm_tf.run import run_lock
 from realm_tf.text import character_table
 from realm_tf.text import wordpiece
 from tests import fakes
@@ -301,6 +302,17 @@ class CorpusUpdateTest(parameterized.TestCase):
     self._update('new', articles=_LETTERS[:1])
     again = corpus_files.CorpusUpdate(self._path('new'), [])
     self.assertEqual(again.num_articles, 9)
+
+  def test_a_corpus_that_other_code_cut_is_told(self):
+    self._make('old', _LETTERS[:1])
+    with self.assertNoLogs(level='WARNING'):
+      self._update('same', articles=_LETTERS[1:2])
+    with (
+      mock.patch.object(run_lock, 'code', lambda: 'other'),
+      self.assertLogs(level='WARNING') as logs,
+    ):
+      self._update('new', articles=_LETTERS[1:2])
+    self.assertIn('last written by other code', logs.output[0])
 
   def test_removing_an_unknown_article_or_all_is_a_user_error(self):
     self._make('old', _LETTERS[:1])
