@@ -25,6 +25,7 @@ from .recipe import Recipe as Recipe
 
 from realm_tf import errors
 from realm_tf import process
+from realm_tf.run import run_lock
 
 
 class _Unfinished(Exception):  # noqa: N818, no error.
@@ -57,8 +58,9 @@ def run(
     recipe.finish()
   if dry_run:
     for name, plan in stage_records.plans(recipe).items():
-      why = f'would run: {plan.reason}' if plan.reason else 'done'
-      print(f'{name}: {why}')
+      print(f'{name}:', 'would run: ' + plan.reason if plan.reason else 'done')
+  # If a stage ran, its lock has said so already.
+  run_lock.tell_of_other_code(run_dir, run_lock.last_code(run_dir))
   return recipe
 
 
@@ -72,9 +74,8 @@ def write_parts(output: str, **parts: Any) -> None:
   folder = os.path.dirname(output)
   for name in [name for name in parts if name.endswith('_dir')]:
     parts[name] = parts[name] and os.path.relpath(parts[name], folder)
-  given = {name: part for name, part in parts.items() if part not in ('', None)}
   with open(output, 'w') as file:
-    json.dump(given, file)
+    json.dump({n: p for n, p in parts.items() if p not in ('', None)}, file)
 
 
 def main(

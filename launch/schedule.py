@@ -100,8 +100,7 @@ class _Pace:
     self, left: Iterable[str], running: Mapping[str, _Running]
   ) -> str:
     """Returns '; about 5 min left', or '' for less than a minute."""
-    names = [*left, *running]
-    secs = sum(self._stages[name].cost for name in names)
+    secs = sum(self._stages[name].cost for name in [*left, *running])
     secs *= self._taken / self._expected
     for each in running.values():
       secs -= (time.monotonic() - each.begun) * each.threads
@@ -127,9 +126,10 @@ def run(recipe: recipe_lib.Recipe) -> None:
     left = [name for name, plan in plans.items() if plan.reason]
     done, logs = len(plans) - len(left), os.path.join(recipe.run_dir, 'logs')
     pace = _Pace(recipe)
-    more = pace.forecast(left, {})
     print(
-      f'Stages: {done} of {len(plans)} done{more}. Logs: {logs}/', flush=True
+      f'Stages: {done} of {len(plans)} done{pace.forecast(left, {})}. Logs: '
+      f'{logs}/',
+      flush=True,
     )
     has_binary = any(isinstance(recipe.stages[n].action, str) for n in left)
     # NumPy reads it when it is imported; a second thread would only spin.

@@ -49,8 +49,7 @@ def holding(directory: str, job: str) -> Iterator[None]:
       )
     if job in _GOING_ON:
       with contextlib.suppress(OSError):  # A full disk.
-        before = pathlib.Path(path).read_text(errors='replace')
-        tell_of_other_code(directory, before)
+        tell_of_other_code(directory, last_code(directory))
         pathlib.Path(path).write_text(code())
     yield
 
@@ -61,6 +60,12 @@ def code() -> str:
   modules = sorted(pathlib.Path(__file__).parents[1].rglob('*.py'))
   text = b''.join(path.read_bytes() for path in modules)
   return hashlib.sha256(text).hexdigest()[:16]
+
+
+def last_code(directory: str) -> str:
+  """Returns `code` of the last job that wrote a directory; '' if none did."""
+  path = pathlib.Path(directory, NAME)
+  return path.read_text(errors='replace') if path.exists() else ''
 
 
 def tell_of_other_code(directory: str, before: str) -> None:

@@ -148,6 +148,19 @@ class RunnerTest(parameterized.TestCase):
     ):
       self._copies()
 
+  def test_a_finished_run_of_other_code_is_told(self):
+    with self.assertNoLogs(level='WARNING'):
+      self._copies()
+      self._copies()
+    with (
+      absltest.mock.patch.object(run_lock, 'code', lambda: 'other'),
+      self.assertLogs(level='WARNING') as logs,
+    ):
+      self._copies(dry_run=True)
+      self._copies()
+    self.assertLen(logs.output, 2)
+    self.assertIn('last written by other code', logs.output[0])
+
   def test_a_recipe_may_go_on_from_results(self):
     source = runner.Input(str(self.source))
 
