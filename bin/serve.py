@@ -16,11 +16,13 @@ from . import launcher
 
 from absl import flags
 
+from realm_tf import process
 from realm_tf.data import block_table
 from realm_tf.qa import masked_sentences
 from realm_tf.run import recipe_result
 from realm_tf.serving import access
 from realm_tf.serving import changes
+from realm_tf.serving import connections
 from realm_tf.serving import corpus_watch
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
@@ -102,7 +104,7 @@ def main(_):
     log = changes.DocumentLog(_DOCUMENTS_LOG.value, fingerprint)
   listener = None
   if not _MCP.value:
-    listener = http_server.listen(_HOST.value, _PORT.value)
+    listener = connections.listen(_HOST.value, _PORT.value)
   service = _open_service(corpus_dir, log)
   watchers = [threads.Watcher(service.check, _POLL_SECS.value)]
   if _WATCH_CORPUS.value:
@@ -114,16 +116,17 @@ def main(_):
     print('Serving an assistant until it closes stdin.', flush=True)
     mcp_server.run(service, wire)
   else:
-    url = http_server.url(*listener.getsockname()[:2])
+    url = connections.url(*listener.getsockname()[:2])
     print(f'Serving at {url} until Ctrl-C.', flush=True)
     app = http_server.make_app(service, settings)
-    http_server.Server(app, listener).run()
+    connections.Server(app, listener).run()
   if watch:
     watch.close()
   for each in watchers:
     each.close()
   service.close()
-  print('Served all requests.')
+  print('Served all requests.', flush=True)
+  process.leave()
 
 
 def _open_service(corpus_dir, log):

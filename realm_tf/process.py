@@ -1,5 +1,6 @@
 """How a process of ours begins and ends: streams, signals, one line, a code."""
 
+import atexit
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import io
@@ -51,6 +52,16 @@ def leave_if_interrupted() -> None:
 def _leave(*_: object) -> None:
   os.write(2, b'Interrupted.\n')
   os._exit(_INTERRUPTED)
+
+
+def leave() -> None:
+  """Ends the process with code 0, where Python's own end would abort it.
+
+  granian's thread still closes connections when its server has ended, and
+  needs a whole Python for it.
+  """
+  atexit._run_exitfuncs()
+  os._exit(0)
 
 
 def begin() -> None:

@@ -21,7 +21,7 @@ _ADAPTERS = {
   'apache_beam': ['realm_tf/beam/'],
   'bm25s': ['realm_tf/retrieval/word_search.py'],
   'docx': ['realm_tf/corpus/docx_file.py'],
-  'granian': ['realm_tf/serving/http_server.py'],
+  'granian': ['realm_tf/serving/connections.py'],
   'huggingface_hub': ['realm_tf/exchange/hugging_face_hub.py'],
   'ir_measures': ['realm_tf/qa/rankings.py'],
   'jax': ['realm_tf/tpu/compiler_process.py'],

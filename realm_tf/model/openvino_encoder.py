@@ -5,6 +5,7 @@ OpenVINO does not fuse the operations of a graph converted from TensorFlow.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+import logging
 import sys
 import threading
 
@@ -21,6 +22,7 @@ from realm_tf.model import weights
 # OpenVINO counts its runs on a host of its maker, and below the home directory.
 # Without this module it takes an empty one.
 sys.modules.setdefault('openvino_telemetry', None)  # type: ignore[arg-type]
+_HANDLERS = logging.root.handlers[:]  # OpenVINO takes absl's away.
 try:
   import openvino
   from openvino import opset13 as ops
@@ -29,6 +31,7 @@ except ImportError as error:
     "openvino must be installed for `index.embed_backend='openvino'`. Found no "
     "module named openvino. Run: pip install 'realm_tf[openvino]'"
   ) from error
+logging.root.handlers[:] = _HANDLERS
 
 _INPUTS = ('input_word_ids', 'input_mask', 'input_type_ids')
 # Inputs of a graph -> outputs.

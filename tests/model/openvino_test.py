@@ -50,10 +50,14 @@ def _tokens(lengths=_TEXTS):
   }
 
 
-# Compiles graphs, frees them in the same order, and gets a signal.
+# Compiles graphs, frees them in the same order, and gets a signal. OpenVINO
+# would remove absl's handler.
 _SIGNALLED = """
+import logging
 import signal
+from absl import logging as absl_logging
 import numpy as np
+absl_logging.use_absl_handler()
 from realm_tf.model import openvino_encoder as lib
 
 ones = np.ones([64, 64], np.float32)
@@ -67,6 +71,7 @@ for i in range(6):
   while i % 3 == 2 and runs:
     del runs[0]
   signal.raise_signal(signal.SIGTERM)
+print(absl_logging.get_absl_handler() in logging.root.handlers)
 """
 
 
@@ -115,7 +120,7 @@ class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
     )
     self.assertAllGreater(cosine, 0.999)
 
-  def test_signals_work_after_graphs_are_freed(self):
+  def test_signals_and_logs_work_after_graphs_are_freed(self):
     done = subprocess.run(
       [sys.executable, '-X', 'faulthandler', '-c', _SIGNALLED],
       cwd=source_tree.ROOT,
@@ -123,7 +128,7 @@ class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
       text=True,
       check=True,
     )
-    self.assertEqual(done.stdout.split(), ['handled'] * 6)
+    self.assertEqual(done.stdout.split(), ['handled'] * 6 + ['True'])
 
   def test_a_missing_openvino_is_named(self):
     spec = util.spec_from_file_location('another', openvino_encoder.__file__)

@@ -14,6 +14,7 @@ from absl.testing import parameterized
 
 from realm_tf.qa import answer as answer_lib
 from realm_tf.retrieval import hot_swap
+from realm_tf.serving import connections
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
 from realm_tf.serving import served_model
@@ -126,7 +127,7 @@ class Running(NamedTuple):
 
   client: Client
   service: service_lib.Service
-  server: http_server.Server
+  server: connections.Server
   thread: threading.Thread
 
 
@@ -154,10 +155,10 @@ def run(
   idle_secs: float = 60,
 ) -> Iterator[Running]:
   """Serves until the end of the `with` block."""
-  listener = http_server.listen('127.0.0.1', 0)
+  listener = connections.listen('127.0.0.1', 0)
   client = Client(listener.getsockname()[1])
   app = http_server.make_app(service, settings)
-  server = http_server.Server(app, listener, idle_secs)
+  server = connections.Server(app, listener, idle_secs)
   thread = threading.Thread(target=server.run)
   thread.start()
   client.get('/healthz')  # Waits for the event loop.
