@@ -10,8 +10,8 @@ each peer uses its fastest batch size. Runs alternate after a warm-up; medians;
 
 'N padded': every block has N wordpieces, without padding. 'real lengths':
 blocks of random lengths; peers sort blocks by length and pad a batch to its
-longest. `of_peak`: our FLOP as a share of the machine's
-best float32 matmul. `difference`: the largest from RealmEmbedder's embeddings.
+longest. `of_peak`: our FLOP as a share of the machine's best float32 matmul.
+`difference`: the largest from RealmEmbedder's embeddings.
 """
 
 from collections.abc import Iterator
@@ -38,21 +38,12 @@ from realm_tf.model import realm_model
 _SIZES = flags.DEFINE_list(
   'sizes', ['2x128', '6x384', '12x768'], 'Layers x width.'
 )
-_BATCH_SIZE = flags.DEFINE_integer(
-  'batch_size', embedding.BATCH_SIZE, 'Our batch size.'
-)
-_PEER_BATCH_SIZES = flags.DEFINE_list(
-  'peer_batch_sizes', ['8', '32'], 'Batch sizes of the peers.'
-)
 _DTYPES = flags.DEFINE_list(
   'dtypes', None, 'Dtypes of matmuls; by default what hardware multiplies.'
 )
-_BACKEND = flags.DEFINE_enum(
-  'backend', 'auto', ['auto', 'tensorflow', 'openvino'], 'Our backend.'
-)
-_REPEATS = flags.DEFINE_integer('repeats', 5, 'Runs; the median counts.')
 
-_NUM_THREADS = 2
+_NUM_THREADS, _REPEATS = 2, 5  # The median counts.
+_PEER_BATCH_SIZES = 8, 32
 _BLOCKS = {128: 2048, 384: 256, 768: 64}  # Per run, by width: seconds each.
 _STRONG, _LEGACY = ('bert', 'openvino'), 'realm'
 _REAL = 'real lengths'
@@ -185,11 +176,7 @@ def _load(peer: Optional[_Peer], size: str):
 def _embed(embed: embedding.BlockEmbed, case: _Case):
   begun = time.monotonic()
   result = embedding.embed_blocks(
-    embed,
-    case.table,
-    case.block_ids,
-    case.lengths,
-    batch_size=_BATCH_SIZE.value,
+    embed, case.table, case.block_ids, case.lengths
   )
   return time.monotonic() - begun, result
 
@@ -209,9 +196,7 @@ def _fastest_requests(peer: _Peer, case: _Case, dtype: str):
       'peer': name,
       'dtype': 'float32' if name == _LEGACY else dtype,
     }
-    choices = [
-      {**named, 'batch_size': int(size)} for size in _PEER_BATCH_SIZES.value
-    ]
+    choices = [{**named, 'batch_size': size} for size in _PEER_BATCH_SIZES]
     peer.embed(**choices[0])  # Makes the model.
     requests[name] = min(choices, key=lambda choice: peer.embed(**choice)[0])
   return requests, order
@@ -223,7 +208,7 @@ def _measure(name: str, embed, peer: Optional[_Peer], case, dtype: str):
   _embed(embed, case)  # Compiles.
   requests, order = _fastest_requests(peer, case, dtype) if peer else ({}, None)
   secs = {name: [] for name in ('ours', *requests)}
-  for _ in range(_REPEATS.value):
+  for _ in range(_REPEATS):
     our_secs, ours = _embed(embed, case)
     secs['ours'].append(our_secs)
     for peer_name, request in requests.items():
@@ -251,9 +236,7 @@ def _rows(size: str, dtypes: list[str], peak: float):
     peer = _Peer(directory, size) if processes.peer_python() else None
     model = _load(peer, size)
     for dtype in dtypes:
-      config = config_lib.IndexConfig(
-        embed_backend=_BACKEND.value, embed_dtype=dtype
-      )
+      config = config_lib.IndexConfig(embed_dtype=dtype)
       embed = embedding.opener(model, sizes.SPECIAL_IDS, config)()
       for case in _cases(number):
         name = f'{size}, {case.name}, {dtype}'

@@ -31,7 +31,6 @@ import threading
 import time
 from typing import Any
 from urllib import parse
-import urllib.error
 import urllib.request
 
 from absl import app
@@ -165,18 +164,11 @@ def _after(documents: Documents, number: int) -> tuple[Documents, Any]:
 
 def _send_until_killed(url: str, documents: Documents, number: int):
   """Returns the acknowledged documents, the last tried ones, and a number."""
-  headers = {'Content-Type': 'application/json'}
   while True:
     after, body = _after(documents, number)
     number += 1
-    request = urllib.request.Request(
-      f'{url}api/documents', json.dumps(body).encode(), headers
-    )
     try:
-      with urllib.request.urlopen(request) as reply:
-        reply.read()
-    except urllib.error.HTTPError as error:
-      sys.exit(f'A batch was refused: {error.read()}')
+      _post(url, '/api/documents', body)
     except (OSError, http.client.HTTPException):
       return documents, after, number
     documents = after

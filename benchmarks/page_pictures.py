@@ -27,10 +27,7 @@ _RUN_DIR = flags.DEFINE_string(
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory to write.', required=True
 )
-_EXAMPLES = flags.DEFINE_string('examples', None, 'As of bin.serve.')
-_REFUSED = flags.DEFINE_string(
-  'refused', 'Who wrote Hamlet?', 'Question that the corpus does not answer.'
-)
+_REFUSED = 'Who wrote Hamlet?'  # The corpus does not answer it.
 _WIDE, _NARROW = 1000, 390
 _README = 640  # Pixels down to the end of an answer.
 _STARTED = '!!document.querySelector("#examples[data-mode]")'
@@ -85,8 +82,7 @@ def main(_):
   chromium = browser_lib.find()
   if chromium is None:
     sys.exit('Chromium must be installed, or $REALM_CHROMIUM must name it.')
-  options = [f'--examples={_EXAMPLES.value}'] if _EXAMPLES.value else []
-  server = running_server.Server(_RUN_DIR.value, '', *options)
+  server = running_server.Server(_RUN_DIR.value, '')
   with tempfile.TemporaryDirectory() as profile:
     browser = browser_lib.Browser(chromium, profile)
     try:
@@ -110,7 +106,7 @@ def _take_all(camera: Camera, browser: browser_lib.Browser) -> None:
   camera.open('.sure, .steps, .other')
   browser.wait(_COMPARED)
   camera.take('answer_opened')
-  camera.show(q=_REFUSED.value)
+  camera.show(q=_REFUSED)
   camera.take('refused')
   camera.show(_NARROW, 'dark', q=questions[0])
   camera.open('.steps')

@@ -29,21 +29,17 @@ from benchmarks import processes
 from benchmarks import search_at_scale
 
 _N = flags.DEFINE_integer('n', 1_000_000, 'Number of vectors.')
-_TURNS = flags.DEFINE_integer('turns', 5, 'Runs of each; the median counts.')
-_PEERS_UP_TO = flags.DEFINE_integer(
-  'peers_up_to', 2_000_000, 'Most vectors for a comparison with peers.'
-)
 _INDEX = flags.DEFINE_string('index', None, 'Index version to search.')
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Model of --index.')
 _QUESTIONS = flags.DEFINE_string('questions', None, 'Queries of --index.')
-_DIRECTORY = flags.DEFINE_string('directory', None, 'Directory for vectors.')
 _URIS = flags.DEFINE_list('uris', [], 'URIs of Milvus.')
 
 _BATCHES = (1, 512)
 _OURS = ('brute_force', 'device', 'scann')
 _NUM_QUERIES = 1024
 _NUM_THREADS = 2
-_SECS = 2.0  # Of a turn.
+_TURNS, _SECS = 5, 2.0  # The median counts.
+_PEERS_UP_TO = 2_000_000  # Vectors.
 _APPROXIMATE = ('faiss_fast_scan', 'lorann')
 
 
@@ -106,7 +102,7 @@ class _Ours:
 def _take_turns(ours, peers, batch):
   """Returns name -> median queries per second."""
   rates = {}
-  for _ in range(_TURNS.value):
+  for _ in range(_TURNS):
     for name in (*_OURS, *_URIS.value):
       rates.setdefault(name, []).append(ours.time(name, batch, _SECS))
     for name in ('faiss_flat', *_APPROXIMATE) if peers else ():
@@ -202,15 +198,13 @@ def main(_):
   # All libraries and child processes take their number of threads from here.
   os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:_NUM_THREADS])
   num_vectors = _N.value
-  with tempfile.TemporaryDirectory() as temporary:
-    directory = _DIRECTORY.value or temporary
-    os.makedirs(directory, exist_ok=True)
+  with tempfile.TemporaryDirectory() as directory:
     if _INDEX.value:
       _write_real_vectors(directory)
       num_vectors = len(clustered_vectors.read(directory, 'blocks'))
     else:
       clustered_vectors.write(directory, num_vectors, _NUM_QUERIES)
-    if num_vectors <= _PEERS_UP_TO.value:
+    if num_vectors <= _PEERS_UP_TO:
       rows = _compare(directory)
     else:
       found = search_at_scale.measure(directory)

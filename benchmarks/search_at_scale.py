@@ -3,8 +3,8 @@
   python -m benchmarks.search_at_scale build DIRECTORY
   python -m benchmarks.search_at_scale serve DIRECTORY
 
-ScaNN searches. benchmarks/search.py
-runs each command in its own process, to measure its memory.
+ScaNN searches. benchmarks/search.py runs each command in its own process, to
+measure its memory.
 """
 
 from collections.abc import Iterator
@@ -30,10 +30,10 @@ class _Ticker:
     self._longest = 0.0
     threading.Thread(target=self._work, daemon=True).start()
 
-  def take_longest(self) -> float:
-    """Returns the longest gap since the last call, seconds."""
+  def take_longest_ms(self) -> float:
+    """Returns the longest gap since the last call."""
     longest, self._longest = self._longest, 0.0
-    return longest
+    return 1e3 * longest
 
   def _work(self):
     last = time.perf_counter()
@@ -103,11 +103,11 @@ def _serve(directory: str) -> dict[str, float]:
   for where, own_process in (('in this', False), ('in its own', True)):
     searcher = None  # Two are in memory only while one replaces the other.
     begun = time.perf_counter()
-    pauses.take_longest()
+    pauses.take_longest_ms()
     searcher = load(own_process)
     result |= {
       f'seconds to load {where} process': time.perf_counter() - begun,
-      f'longest pause of a load {where} process, ms': _longest_ms(pauses),
+      f'longest pause of a load {where} process, ms': pauses.take_longest_ms(),
     }
     for batch in (1, 512):
       result[f'batch {batch}, {where} process, queries a second'] = (
@@ -126,24 +126,20 @@ def _swap(searcher, load, queries, pauses):
   loaded = []
   thread = threading.Thread(target=lambda: loaded.append(load()))
   slowest = 0.0
-  pauses.take_longest()
+  pauses.take_longest_ms()
   thread.start()
   while thread.is_alive():
     begun = time.perf_counter()
     searcher.search(queries[:512], peer_search.TOP)
     slowest = max(slowest, time.perf_counter() - begun)
-  during = _longest_ms(pauses)
+  during = pauses.take_longest_ms()
   searcher = loaded.pop()
   searcher.search(queries[:512], peer_search.TOP)
   return {
     'longest pause of searches during a load, ms': during,
     'slowest batch of 512 during a load, ms': slowest * 1e3,
-    'longest pause of a replacement, ms': _longest_ms(pauses),
+    'longest pause of a replacement, ms': pauses.take_longest_ms(),
   }, searcher
-
-
-def _longest_ms(pauses):
-  return pauses.take_longest() * 1e3
 
 
 def _index(directory):

@@ -26,10 +26,7 @@ _MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Fine-tuned model.')
 _CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Its corpus.')
 _QUESTIONS = flags.DEFINE_string('questions', None, 'JSONL, "question".')
 _REQUESTS = flags.DEFINE_integer('requests', 2000, 'Requests per case.')
-_MEMORY_REQUESTS = flags.DEFINE_integer(
-  'memory_requests', 10_000, 'Requests between two measurements of memory.'
-)
-
+_MEMORY_REQUESTS = 10_000  # Between two measurements of memory.
 _CLIENTS = (1, 8, 32)
 
 
@@ -106,11 +103,9 @@ def _row(case: str, loads: Sequence[dict], bare: float) -> dict:
 
 def _memory_row(server: running_server.Server, questions_file: str) -> dict:
   before = server.memory_mb()
-  number = _MEMORY_REQUESTS.value
-  _load(server.url, questions_file, 8, number)
-  return printing.row(
-    f'memory after {number} requests, MB', server.memory_mb(), before=before
-  )
+  _load(server.url, questions_file, 8, _MEMORY_REQUESTS)
+  case = f'memory after {_MEMORY_REQUESTS} requests, MB'
+  return printing.row(case, server.memory_mb(), before=before)
 
 
 def main(_):

@@ -32,10 +32,8 @@ _DTYPE = flags.DEFINE_enum(
   'dtype', 'float32', ['float32', 'bfloat16'], 'Data type of matmuls.'
 )
 _THREADS = flags.DEFINE_integer('threads', 2, 'Threads of each process.')
-_REPEATS = flags.DEFINE_integer(
-  'repeats', 7, 'Steps of each; the median counts.'
-)
 
+_REPEATS = 7  # Steps of each; the median counts.
 _PEERS = {
   'float32': ('legacy', 'bert'),
   'bfloat16': ('bert_autocast', 'bert_bfloat16'),
@@ -65,7 +63,7 @@ def _workers(size: str, batch_file: str) -> dict[str, processes.Worker]:
 def _take_turns(workers) -> dict[str, dict[str, float]]:
   """Returns each worker's median seconds and peak memory."""
   answers = {name: [] for name in workers}
-  for _ in range(2 + _REPEATS.value):
+  for _ in range(2 + _REPEATS):
     for name, worker in workers.items():
       answers[name].append(worker.ask('step'))
   return {
