@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 import concurrent.futures
-import time
 
+from absl import logging
 import numpy as np
 import tensorflow as tf
 
@@ -44,7 +44,7 @@ class IndexSearch(retriever_lib.Starting):
     *,
     strategy: tf.distribute.Strategy,
     submit: hot_swap.Submit | None = None,
-    wait: Callable[[], None] = lambda: time.sleep(0.2),
+    wait: Callable[[], None],
     share: sampling.Share,
   ):
     config = inputs.config.pretraining
@@ -105,7 +105,7 @@ class IndexSearch(retriever_lib.Starting):
           f' Found step {newest.step} as the newest in {self._root}. Build it '
           'again with bin.build_index, or resume without pin_index.'
         )
-      self._wait()
+      self._pause()
 
     self._swap.wait_for(lambda: self.step == self._wanted, wait)
 
@@ -120,17 +120,25 @@ class IndexSearch(retriever_lib.Starting):
       self._seek(self._next_step)
       self._next_step += 1
     elif self._swap.version is None:
-      self._swap.wait_for(lambda: self.step >= 0, self._wait)
+      self._swap.wait_for(lambda: self.step >= 0, self._pause)
     else:
       self._swap.poll()
     return self._swap.current.begin(queries, k)
 
+  def _pause(self) -> None:
+    logging.log_every_n_seconds(
+      logging.INFO,
+      'Waiting for an index in %s; bin.refresh_index of this run builds it.',
+      60,
+      self._root,
+    )
+    self._wait()
+
   def _find_wanted(self) -> versions.Version | None:
     """Returns the pinned version once it is complete, else None."""
     path = versions.version_path(self._root, self._wanted)
-    if not versions.is_complete(path):
-      return None
-    return versions.Version(self._wanted, path)
+    is_there = versions.is_complete(path)
+    return versions.Version(self._wanted, path) if is_there else None
 
   def _load(
     self, version: versions.Version

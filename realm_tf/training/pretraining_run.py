@@ -12,7 +12,6 @@ import tensorflow as tf
 from realm_tf import interfaces
 from realm_tf.data import block_table
 from realm_tf.data import query_table
-from realm_tf.data import sampling
 from realm_tf.data import whole_blocks
 from realm_tf.model import objectives
 from realm_tf.model import realm_model
@@ -57,8 +56,10 @@ def run(
   whole_blocks.check(inputs.table, config.lengths, reading)
   measured = held_out_versions.choose(queries, inputs, job, keep_best)
   parts = [realm_model.MASKED_LM, realm_model.EMBEDDER]
-  chosen = type(retriever), type(words), keep_best
-  data = {'queries': queries.manifest, '--keep_best or candidates': chosen}
+  data = {
+    'queries': queries.manifest,
+    '--keep_best or candidates': (type(retriever), type(words), keep_best),
+  }
   model = job.create_model(inputs, parts, data)
   run_loop = loop.Loop(
     job,
@@ -68,7 +69,7 @@ def run(
       optimizer, model, config, special_ids=inputs.special_ids
     ),
   )
-  batches = _batches(queries, inputs, job, run_loop.share, retriever, words)
+  batches = _batches(queries, inputs, job, run_loop, retriever, words)
   held_out = None
   if len(measured):
     held_out = held_out_versions.HeldOutVersions(
@@ -88,7 +89,7 @@ def _batches(
   queries: query_table.QueryTable,
   inputs: job_lib.Inputs,
   job: job_lib.Job,
-  share: sampling.Share,
+  run_loop: loop.Loop,
   retriever: interfaces.Retriever | None,
   words: interfaces.Retriever | None,
 ) -> Iterator[dict[str, Any]]:
@@ -96,13 +97,20 @@ def _batches(
   index = index_step = sentences = None
   if not retriever:
     index = index_search.IndexSearch(
-      inputs, job.run_dir, strategy=job.strategy, share=share
+      inputs,
+      job.run_dir,
+      strategy=job.strategy,
+      wait=run_loop.trainer.pause,
+      share=run_loop.share,
     )
     retriever = retriever_lib.Alternating(index, words) if words else index
     index_step = lambda: index.step
   if inputs.config.pretraining.inverse_cloze_weight:
     sentences = pretraining_batches.Sentences(
-      inputs.table, inputs.ordinary_ids, experiment=inputs.config, share=share
+      inputs.table,
+      inputs.ordinary_ids,
+      experiment=inputs.config,
+      share=run_loop.share,
     )
   batches = pretraining_batches.Batches(
     queries,
@@ -110,7 +118,7 @@ def _batches(
     retriever,
     tokenizer=inputs.tokenizer,
     experiment=inputs.config,
-    share=share,
+    share=run_loop.share,
     index_step=index_step,
     sentences=sentences,
   )
@@ -137,8 +145,7 @@ def _train(
     run_loop.publish()
   for _ in run_loop.periods(every, batches):
     run_loop.publish()
-    needed = held_out.needed() if held_out else ()
-    versions.prune(root, _KEPT_VERSIONS, needed)
+    versions.prune(root, _KEPT_VERSIONS, held_out.needed() if held_out else ())
     if held_out:
       held_out.measure_new()
     write_examples(

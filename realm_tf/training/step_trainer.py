@@ -209,6 +209,12 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     if self._is_waiting:
       raise StopRequested
 
+  def pause(self) -> None:
+    """Waits a moment in a thread that makes a batch; ends it at a stop."""
+    time.sleep(0.2)
+    if self._stop_requested:
+      raise StopRequested
+
   def train_step(self, iterator: Iterator[Batch]) -> None:
     must_stop = self._stop_requested
     if strategies.num_workers(self._strategy) > 1:

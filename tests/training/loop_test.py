@@ -102,6 +102,18 @@ class LoopTest(absltest.TestCase):
     self.assertEqual(float(resumed.model.weight), 2.0)
     self.assertEqual(signal.getsignal(signal.SIGTERM), signal.SIG_DFL)
 
+  def test_a_signal_ends_the_wait_for_an_index_that_nothing_builds(self):
+    trainer = _Trainer()
+
+    def batches():
+      yield {'x': np.ones(1, np.float32)}
+      os.kill(os.getpid(), signal.SIGINT)
+      while True:
+        trainer.pause()
+
+    with self.assertRaisesRegex(errors.Stopped, 'step [012] .*--resume'):
+      self._loop(trainer).train(4, loop.prefetch(batches()))
+
   def test_a_request_to_stop_waits_for_the_step(self):
     trainer = _Trainer()
 
