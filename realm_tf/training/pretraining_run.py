@@ -56,10 +56,8 @@ def run(
   whole_blocks.check(inputs.table, config.lengths, reading)
   measured = held_out_versions.choose(queries, inputs, job, keep_best)
   parts = [realm_model.MASKED_LM, realm_model.EMBEDDER]
-  data = {
-    'queries': queries.manifest,
-    '--keep_best or candidates': (type(retriever), type(words), keep_best),
-  }
+  chosen = type(retriever), type(words), keep_best
+  data = {'queries': queries.manifest, '--keep_best or candidates': chosen}
   model = job.create_model(inputs, parts, data)
   run_loop = loop.Loop(
     job,
@@ -181,8 +179,7 @@ def write_examples(
     [tf.nn.softmax(scores), tf.exp(log_p_y), objectives.block_utility(log_p_y)],
     axis=-1,
   )
-  step = int(trainer.global_step.numpy())
-  examples = []
+  step, examples = int(trainer.global_step.numpy()), []
   for i, ids in enumerate(batch['candidate_ids']):
     query, masked = _query({name: batch[name][i] for name in batch}, tokenizer)
     found = _candidates(ids, numbers[i], table)
