@@ -21,7 +21,7 @@ from realm_tf.exchange import hugging_face
 from realm_tf.exchange import imported as imported_lib
 from realm_tf.exchange import model_writing
 from realm_tf.exchange import tf1_checkpoint
-from realm_tf.index import model_files
+from realm_tf.run import outputs
 
 _SOURCE = launcher.existing_path(
   'source', 'Weights: hf:DIR[,DIR] or tf1:PREFIX[,PREFIX].', required=True
@@ -47,7 +47,7 @@ _NUM_WORKERS = flags.DEFINE_integer(
 
 
 def main(_):
-  model_files.check_new(_OUTPUT_DIR.value)
+  outputs.check_new(_OUTPUT_DIR.value)
   importers = {'hf': hugging_face.load, 'tf1': tf1_checkpoint.load}
   kind, _, path = _SOURCE.value.partition(':')
   if kind not in importers or not path:

@@ -18,6 +18,7 @@ from realm_tf.index import storage
 from realm_tf.model import realm_model
 from realm_tf.model import weights
 from realm_tf.run import layout
+from realm_tf.run import outputs
 from realm_tf.run import run_lock
 from realm_tf.run import versions
 from realm_tf.text import sentencepieces
@@ -97,21 +98,12 @@ def create(
     tokenizer_files.copy(vocab_file, path)
 
 
-def check_new(path: str) -> None:
-  """Raises UserError if a directory has parameters: they would stay."""
-  if versions.newest(layout.params_root(path)):
-    raise errors.UserError(
-      f'--output_dir must be new. Found parameters in {path}. Give another, or '
-      'remove it.'
-    )
-
-
 def create_new(
   path: str, config: config_lib.ExperimentConfig, vocab_file: str
 ) -> None:
   """Calls `create` for a job that is alone in a new directory, or UserError."""
   run_lock.hold(path, 'job')
-  check_new(path)
+  outputs.check_new(path)
   create(path, config, vocab_file)
 
 
@@ -259,7 +251,7 @@ def write_average(
       f'Both models must have one vocabulary. Found another in {before_dir} '
       f'than in {model_dir}. Average a model with its own --init_from.'
     )
-  check_new(output_dir)
+  outputs.check_new(output_dir)
   arrays = average(after, other.read_params(), weight, where=before_dir)
   vocab_file = layout.vocab_file(model_dir)
   create_new(output_dir, opened.config, vocab_file)

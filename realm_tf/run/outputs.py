@@ -11,20 +11,25 @@ import uuid
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf.run import layout
 from realm_tf.run import manifests
 from realm_tf.run import run_lock
 
 
 def check_new(output_dir: str, overwrite: bool = False) -> None:
-  """Raises UserError if `output_dir` is complete and cannot be overwritten.
+  """Raises UserError if another job's files are there; they would be mixed.
 
   A directory to overwrite needs an intact manifest, with the files to delete.
   """
-  if manifests.is_complete(output_dir) and not overwrite:
-    raise errors.UserError(
-      f'--output_dir must be new. Found a {manifests.NAME} in {output_dir}. '
-      'Give another directory, or --overwrite.'
-    )
+  for part in (
+    *(layout.params_root, layout.checkpoint_dir),
+    *[layout.manifest_file] * (not overwrite),
+  ):
+    if tf.io.gfile.exists(part(output_dir)):
+      raise errors.UserError(
+        f'The directory must be new. Found {part(output_dir)}. Give another, '
+        'or --resume or --overwrite where the binary has it.'
+      )
   _published(output_dir)
 
 

@@ -157,12 +157,8 @@ class Job(NamedTuple):
     """
     if not self.is_chief:
       return
-    for root in (layout.params_root, layout.checkpoint_dir):
-      if not self.resume and tf.io.gfile.exists(root(self.run_dir)):
-        raise errors.UserError(
-          f'The directory must be new. Found a run in {self.run_dir}. Give '
-          'another one, or --resume where the binary has it.'
-        )
+    if not self.resume:
+      outputs.check_new(self.run_dir)
     run_lock.hold(self.run_dir)
     digests = {
       name: hashlib.sha256(repr(value).encode(errors='replace')).hexdigest()

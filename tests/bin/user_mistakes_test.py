@@ -39,6 +39,8 @@ def _cases(files):
   for wrong in ({'format': 'tagged'}, {'max_articles': '9'}):
     yield 'make_queries', {'runner': 'direct', **wrong}, 'whole files'
   yield 'make_queries', {'output_dir': files.corpus}, 'must be new'
+  yield 'make_blocks', {'output_dir': files.model}, 'must be new'
+  yield 'train_closed_book', {'run_dir': files.corpus}, 'must be new'
   yield 'survey', {}, f'{broken}:2'
   yield 'make_queries', {'tagger': 'spacy:no_such_pipeline'}, 'no_such_pipeline'
   yield 'train_tagger', {}, f'{broken}:2'
@@ -72,7 +74,7 @@ def _cases(files):
   yield 'refresh_index', {'worker': '1'}, '--num_workers'
   yield 'refresh_index', {'num_workers': 'x'}, 'num_workers'
   for name in ('average_models', 'import_checkpoint'):
-    yield name, {'output_dir': files.model}, 'Found parameters'
+    yield name, {'output_dir': files.model}, '/params.'
   yield 'average_models', {'weight': '2'}, 'weight'
   yield 'build_index', {'output_dir': files.other_index}, 'corpus_fingerprint'
   for name in ('build_index', 'refresh_index'):
