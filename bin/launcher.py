@@ -178,7 +178,7 @@ def _load_and_run(main, argv, reads, sets):
   sys.dont_write_bytecode = True  # Else AutoGraph leaves files in TMPDIR.
   gc.freeze()
   gc.enable()
-  with process.handling(signal.default_int_handler, signal.SIGINT):
+  with process.handling(process.interrupt, signal.SIGINT):
     main(argv)
 
 

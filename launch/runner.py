@@ -111,7 +111,7 @@ def _interrupt(*_):
   """Stops the run; a second signal must not stop the stopping."""
   for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, signal.SIG_IGN)
-  raise KeyboardInterrupt
+  process.interrupt()
 
 
 class _Parser(argparse.ArgumentParser):

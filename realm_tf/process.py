@@ -19,6 +19,7 @@ from realm_tf import machine
 # As shells have them: 128 and the signal's number.
 _INTERRUPTED = 128 + signal.SIGINT
 _UNREAD = 128 + signal.SIGPIPE
+_was_interrupted = threading.Event()
 
 
 class _Unread(BaseException):  # noqa: N818, no error, least of all of a disk.
@@ -86,6 +87,12 @@ def begin() -> None:
       stream.reconfigure(encoding='utf-8', errors='backslashreplace')
 
 
+def interrupt(*_: object) -> None:
+  """Handles Ctrl-C; `ending` takes any error after it for Ctrl-C."""
+  _was_interrupted.set()
+  raise KeyboardInterrupt
+
+
 @contextlib.contextmanager
 def ending(
   interrupted: str, shown: Callable[[str], str] = str
@@ -96,6 +103,7 @@ def ending(
     interrupted: Line for Ctrl-C.
     shown: Changes the text of an error.
   """
+  _was_interrupted.clear()
   try:
     _check_temporary_folder()
     try:
@@ -105,12 +113,15 @@ def ending(
   except _Unread:  # Python's last flush would fail.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(_UNREAD)
-  except KeyboardInterrupt:
-    sys.stderr.write(f'{interrupted}\n')
-    sys.exit(_INTERRUPTED)
   except errors.Stopped as stopped:
     sys.stdout.write(f'{stopped}\n')
-  except errors.UserError as error:
+  except (KeyboardInterrupt, Exception) as error:
+    # TensorFlow makes a SystemError of a KeyboardInterrupt.
+    if isinstance(error, KeyboardInterrupt) or _was_interrupted.is_set():
+      sys.stderr.write(f'{interrupted}\n')
+      sys.exit(_INTERRUPTED)
+    if not isinstance(error, errors.UserError):
+      raise
     sys.stderr.write(f'ERROR: {shown(str(error))}\n')
     sys.exit(2)
 

@@ -11,6 +11,7 @@ from concurrent import futures
 from concurrent.futures import process
 import dataclasses
 import multiprocessing
+import signal
 from typing import Any
 
 import tensorflow as tf
@@ -97,7 +98,8 @@ def lower(
     UserError: The cores cannot share the batch, or the process ended.
   """
   context = multiprocessing.get_context('spawn')
-  with futures.ProcessPoolExecutor(1, context) as pool:
+  dies = signal.SIGINT, signal.SIG_DFL  # Without a traceback.
+  with futures.ProcessPoolExecutor(1, context, signal.signal, dies) as pool:
     try:
       of_core = name, config, where.num_cores, num_blocks
       return pool.submit(_lower, where.name, *of_core).result()

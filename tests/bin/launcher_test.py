@@ -45,6 +45,11 @@ process.leave_if_interrupted()
 def interrupt():
   os.kill(os.getpid(), signal.SIGINT)
   signal.sigtimedwait([signal.SIGTERM], 9)
+def fail():
+  try:
+    interrupt()
+  except KeyboardInterrupt as error:
+    raise SystemError('bad argument') from error
 def fork_from_interrupted_server():
   with open('slow.py', 'w') as file:
     file.write('import os, signal; os.kill(os.getpid(), signal.SIGINT)')
@@ -73,6 +78,7 @@ _UTF8_ONLY = {'LC_ALL': 'C', 'PYTHONCOERCECLOCALE': '0', 'PYTHONUTF8': '0'}
 _BEGINNINGS = {
   'interrupted_while_loading': ('interrupt()', '', {}, 130, '', 'Interrupted.'),
   'interrupted': ('', 'interrupt()', {}, 130, '', 'Interrupted.'),
+  'interrupted_in_a_library': ('', 'fail()', {}, 130, '', 'Interrupted.'),
   'interrupted_server': ('', 'fork_from_interrupted_server()', {}, 0, '', ''),
   'no_temporary_folder': (
     'import tempfile; tempfile._candidate_tempdir_list = list',
