@@ -90,8 +90,12 @@ def main(_):
   if _OUTPUT.value:
     text = json.dumps([row.as_json() for row in rows], indent=2)
     outputs.write_text(_OUTPUT.value, text + '\n')
-  if any(row.problem for row in rows):
-    sys.exit(2)  # A user's mistake, as the table says.
+  problems = [row for row in rows if row.problem]
+  if problems:
+    raise errors.UserError(
+      f'Programs must run on their slices. Found {len(problems)} of '
+      f'{len(rows)} that do not. Make the changes named below the table.'
+    )
 
 
 if __name__ == '__main__':

@@ -14,8 +14,6 @@ import os
 
 from . import launcher
 
-from absl import flags
-
 from realm_tf import errors
 from realm_tf import output_files
 from realm_tf.run import outputs
@@ -32,8 +30,11 @@ _EVAL_DIR = launcher.existing_path(
 _RESULTS = launcher.existing_path(
   'results', 'Table of systems: --output of bin.results_table', many=True
 )
-_OUTPUT = flags.DEFINE_string(
-  'output', None, 'File to write; by default report.html of the first run.'
+_OUTPUT = launcher.new_path(
+  'output',
+  'File to write; by default report.html of the first run.',
+  required=False,
+  is_file=True,
 )
 _PICTURE = launcher.new_path(
   'picture',

@@ -28,8 +28,11 @@ _RUN_DIR = launcher.existing_path(
 _ROWS = flags.DEFINE_multi_string(
   'rows', None, 'Systems of a table, as a,b,c', required=True
 )
-_OUTPUT = flags.DEFINE_string(
-  'output', None, 'File to write; by default results.json of --run_dir.'
+_OUTPUT = launcher.new_path(
+  'output',
+  'File to write; by default results.json of --run_dir.',
+  required=False,
+  is_file=True,
 )
 _WITH_COSTS = flags.DEFINE_bool(
   'costs', False, 'Add milliseconds per question, parameters and megabytes.'

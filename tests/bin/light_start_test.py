@@ -45,6 +45,9 @@ def _cases():
       yield binary, [*flags, wrong], 2, f'--{name} must name files'
   for name in ('config=no/such.py', 'model_of=no/such'):
     yield binary, [*flags, f'--{name}'], 2, 'no/such'
+  for binary in ('report', 'results_table'):
+    flags = [*_flags(good_flags.ALL[binary][0]), '--output=/dev/null/x']
+    yield binary, flags, 2, '/dev/null/x must be writable'
   yield from _unread_config_cases()
   for binary in ('answer', 'calibrate', 'serve'):  # No --corpus_dir.
     yield binary, ['--model_dir=no/such'], 2, '--model_dir must name files'

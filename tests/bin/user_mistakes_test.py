@@ -188,6 +188,7 @@ class UserMistakesTest(absltest.TestCase):
       'cores.'
     )
     self.assertIn(line, result.stdout.splitlines())
+    self.assertIn('Found 1 of 1 that do not', result.stderr)
     (row,) = json.loads((self.folder / 'plan.json').read_text())
     self.assertEqual(row['problem'], line)
 
