@@ -4,6 +4,8 @@ import atexit
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import io
+import multiprocessing
+from multiprocessing import connection
 from multiprocessing import forkserver
 import os
 import signal
@@ -85,6 +87,14 @@ def begin() -> None:
   for stream in (sys.stdout, sys.stderr):
     if isinstance(stream, io.TextIOWrapper):  # PYTHONIOENCODING may be ascii.
       stream.reconfigure(encoding='utf-8', errors='backslashreplace')
+
+
+def end_with_parent() -> None:
+  """Makes Ctrl-C, and its parent's end, end a process of multiprocessing."""
+  signal.signal(signal.SIGINT, signal.SIG_DFL)  # Without a traceback.
+  parent = multiprocessing.parent_process()
+  end = lambda: parent and connection.wait([parent.sentinel]) and os._exit(1)
+  threading.Thread(target=end, daemon=True).start()
 
 
 def interrupt(*_: object) -> None:

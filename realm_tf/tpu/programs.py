@@ -8,16 +8,15 @@ cores, as under TPUStrategy. Arguments are shapes; only variables have values.
 
 from collections.abc import Iterator, Mapping
 from concurrent import futures
-from concurrent.futures import process
 import dataclasses
 import multiprocessing
-import signal
 from typing import Any
 
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import process
 from realm_tf.index import embedding
 from realm_tf.model import precision
 from realm_tf.model import realm_model
@@ -98,12 +97,11 @@ def lower(
     UserError: The cores cannot share the batch, or the process ended.
   """
   context = multiprocessing.get_context('spawn')
-  dies = signal.SIGINT, signal.SIG_DFL  # Without a traceback.
-  with futures.ProcessPoolExecutor(1, context, signal.signal, dies) as pool:
+  with futures.ProcessPoolExecutor(1, context, process.end_with_parent) as pool:
     try:
       of_core = name, config, where.num_cores, num_blocks
       return pool.submit(_lower, where.name, *of_core).result()
-    except process.BrokenProcessPool as error:
+    except futures.BrokenExecutor as error:
       raise errors.UserError(
         f'{name} must be lowered by TensorFlow. Found that its process ended, '
         'killed for memory or with the message above. Give more memory, or '

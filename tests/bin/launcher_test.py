@@ -35,6 +35,13 @@ for more in ['--set=no_such=1'], []:
 _FREEZES = """import gc
 from bin import launcher
 launcher.run(lambda _: print(gc.get_freeze_count() > 10_000))"""
+# Kills itself when a process of its pool has begun.
+_KILLED = """import multiprocessing, os
+from concurrent import futures
+from realm_tf import process
+spawn = multiprocessing.get_context('spawn')
+pool = futures.ProcessPoolExecutor(1, spawn, process.end_with_parent)
+os.kill(pool.submit(os.getppid).result(), 9)"""
 # Programs that run into a closed stream, a narrow locale or Ctrl-C.
 _RUN = """import multiprocessing, os, sys, signal
 from realm_tf import process
@@ -168,6 +175,13 @@ class ConsoleTest(parameterized.TestCase):
     )
     streams = (text.decode().strip() for text in (done.stdout, done.stderr))
     self.assertEqual((done.returncode, *streams), tuple(expected))
+
+  def test_a_process_of_a_pool_ends_with_a_killed_parent(self):
+    command = [sys.executable, '-c', _KILLED]
+    result = subprocess.run(  # It has the output: the call awaits its end.
+      command, cwd=source_tree.ROOT, capture_output=True, timeout=60
+    )
+    self.assertEqual(result.returncode, -9)
 
   def test_a_flag_may_begin_with_the_home_directory(self):
     self.assertEqual(_python(_AT_HOME).stdout, 'True\n')
