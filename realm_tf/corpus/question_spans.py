@@ -1,8 +1,10 @@
 """Finds the spans of a sentence that a question may ask for, and how.
 
-Rules for English: dates, numbers before a noun, the tagger's names, and plain
-noun phrases. The words around a name tell persons from places; a person's last
-name counts in the whole article.
+Rules for English: dates, numbers before a noun, the tagger's names alone and in
+lists, plain noun phrases, and the reasons, purposes and means of a clause. The
+words around a name tell persons from places; a person's last name counts in the
+whole article. A quarter of the answers that people choose have four words or
+more.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -13,13 +15,14 @@ from typing import NamedTuple
 from realm_tf.corpus import dates
 from realm_tf.text import english
 
-DATE, NUMBER, PERSON, PLACE, NAME, PHRASE = KINDS = (
+DATE, NUMBER, PERSON, PLACE, NAME, PHRASE, REASON = KINDS = (
   'dates',
   'numbers',
   'persons',
   'places',
   'other names',
   'phrases',
+  'reasons',
 )
 
 
@@ -52,11 +55,8 @@ _LONGEST = 1000  # Characters of a sentence; a longer one is a list.
 _THINGS = _WORDS['name nouns'] | _WORDS['place nouns']
 _WIDTH = 50  # Characters before a span that tell its kind.
 _FUNCTION = _WORDS['lower words'] | _WORDS['auxiliaries']
-_VERBS = frozenset(
-  pair.partition(':')[0]
-  for name in ('past verbs', 'present verbs')
-  for pair in english.WORDS[name]
-)
+_PAIRS = [*english.WORDS['past verbs'], *english.WORDS['present verbs']]
+_VERBS = frozenset(pair.partition(':')[0] for pair in _PAIRS)
 
 # Dates. 'When' replaces the first prepositions; the others stay.
 _BEFORE_DATE = re.compile(
@@ -101,15 +101,26 @@ _CLAUSE_END = (
   r'(?=[.,;:?!]|$| (?:and|but|or|which|that|who|in|on|at|for|to|from|with|by|'
   r'as|because|during|after|before|while|when|where|is|are|was|were|has|had)\b)'
 )
+_MORE = (  # 'the rise [of trade and crafts]'.
+  rf'(?: (?:of|and|or|in|for|to|with|between) (?:the |an? |its |their )?'
+  rf'(?:{_PLAIN} ){{0,2}}{_PLAIN}){{0,2}}'
+)
 _PHRASE = re.compile(
   rf'\b(?P<article>[Tt]he|[Aa]n?|[Ii]ts|[Tt]heir|[Hh]is|[Hh]er) (?P<phrase>'
-  rf'(?:{_PLAIN} ){{0,2}}{_PLAIN}'
-  rf'(?: of (?:the |an? )?(?:{_PLAIN} )?{_PLAIN})?){_CLAUSE_END}'
+  rf'(?:{_PLAIN} ){{0,2}}{_PLAIN}{_MORE}){_CLAUSE_END}'
 )
 _BARE_PHRASE = re.compile(
   rf'\b(?:by|of|with|for|into|through|from|about|including|called|against|'
   rf'between|without|such as|includes?|contains?|produces?|uses?|using|have|'
-  rf'has) (?P<phrase>(?:{_PLAIN} ){{0,2}}{_PLAIN}){_CLAUSE_END}'
+  rf'has) (?P<phrase>(?:{_PLAIN} ){{0,2}}{_PLAIN}{_MORE}){_CLAUSE_END}'
+)
+# The reason, purpose or means of a clause, to its end.
+_REST = r'[^.,;:?!()"]{12,80}?(?=[.,;:?!]|$)'
+_BASE = rf'(?:{"|".join(sorted({pair.partition(":")[2] for pair in _PAIRS}))})'
+_REASON = re.compile(
+  rf'\b(?:(?:because(?: of)?|due to|in order|so as) (?P<reason>{_REST})|'
+  rf'(?<=[a-z]ed )(?P<purpose>to {_BASE} {_REST})|'
+  rf'by (?P<means>[a-z]+ing {_REST}))'
 )
 
 # Names.
@@ -140,6 +151,7 @@ _LISTING = re.compile(
   r"(?:[A-Z][\w'’.-]*,?(?: \([^()]*\))? (?:and|or|&)|(?:[A-Z]\S*|and|or),) "
   r'(?:the )?$|[-/–]$|(?P<word>[A-Z]\w+) $'
 )
+_JOINT = re.compile(r',? and (?:the )?|, (?:the )?')
 _NATIONAL = re.compile(r'\w+(?:ish|ese|[^n]ian|ean)$')
 
 
@@ -156,7 +168,12 @@ def find(
     return []
   found: list[Asked] = []
   for asked in itertools.chain(
-    _dates(text), _numbers(text), _names(text, names, people), _phrases(text)
+    _reasons(text),
+    _dates(text),
+    _numbers(text),
+    _lists(text, names, people),
+    _names(text, names, people),
+    _phrases(text),
   ):
     if all(
       asked.end <= other.start or other.end <= asked.start for other in found
@@ -175,10 +192,14 @@ def last_names(text: str, names: Sequence[tuple[int, int]]) -> Iterator[str]:
       yield text[start:end].rpartition(' ')[2]
 
 
-def _is_person(text: str, start: int, end: int) -> bool:
+def _is_person(
+  text: str, start: int, end: int, people: Collection[str] = ()
+) -> bool:
   before = text[max(0, start - _WIDTH) : start]
   name = text[start:end]
   first, last = name.split()[0], name.split()[-1]
+  if last in people:
+    return True
   if not first[0].isupper() or ' of ' in name or _ARTICLE.search(before):
     return False
   if last.lower() in _THINGS or name in _WORDS['countries']:
@@ -226,6 +247,30 @@ def _number(match: re.Match, *words: str) -> Asked:
   return Asked(*match.span('number'), NUMBER, *match.span(), words)
 
 
+def _reasons(text: str) -> Iterator[Asked]:
+  for match in _REASON.finditer(text):
+    kind = str(match.lastgroup)
+    word = 'how' if kind == 'means' else 'why'
+    yield Asked(*match.span(kind), REASON, *match.span(), (word,))
+
+
+def _lists(
+  text: str, names: Sequence[tuple[int, int]], people: Collection[str]
+) -> Iterator[Asked]:
+  """Yields names that are joined to 'A and B', or to 'A, B, and C'."""
+  lists: list[list[tuple[int, int]]] = []
+  for name in names:
+    if lists and _JOINT.fullmatch(text, lists[-1][-1][1], name[0]):
+      lists[-1].append(name)
+    else:
+      lists.append([name])
+  for each in lists:
+    if len(each) > 1 and ' and ' in text[each[-2][1] : each[-1][0]]:
+      start, end = each[0][0], each[-1][1]
+      word = 'who' if _is_person(text, *each[0], people) else 'what'
+      yield Asked(start, end, NAME, start, end, (word,))
+
+
 def _names(
   text: str, names: Sequence[tuple[int, int]], people: Collection[str]
 ) -> Iterator[Asked]:
@@ -233,8 +278,7 @@ def _names(
     if not text[start].isupper() or end - start < 2:
       continue
     before = text[max(0, start - _WIDTH) : start]
-    is_person = _is_person(text, start, end)
-    is_person |= text[start:end].split()[-1] in people
+    is_person = _is_person(text, start, end, people)
     words, left_out, kind = (
       _of_person(before) if is_person else _of_thing(text[start:end], before)
     )

@@ -47,6 +47,19 @@ class QuestionSpansTest(parameterized.TestCase):
     # Phrases at the end of a clause.
     ('It has an iron roof.', 'iron roof', 'an iron roof', 'what'),
     ('It is made of baked clay.', 'baked clay', 'baked clay', 'what'),
+    ('It has a roof of iron and glass.', 'roof of iron and glass',
+     'a roof of iron and glass', 'what'),
+    # Lists of names.
+    ('He saw Vens and Ohm.', 'Vens and Ohm', 'Vens and Ohm', 'what'),
+    ('King Vens, Ohm, and Olga Lind left.', 'King Vens, Ohm, and Olga Lind',
+     'King Vens, Ohm, and Olga Lind', 'who'),
+    # Reasons, purposes and means.
+    ('It fell because of the heavy snow.', 'the heavy snow',
+     'because of the heavy snow', 'why'),
+    ('It was designed to hold the grain of farms.',
+     'to hold the grain of farms', 'to hold the grain of farms', 'why'),
+    ('He paid by selling his old mill.', 'selling his old mill',
+     'by selling his old mill', 'how'),
   )  # fmt: skip
   def test_a_span_with_its_words(self, text, answer, left_out, word):
     found = _find(text)
@@ -62,8 +75,8 @@ class QuestionSpansTest(parameterized.TestCase):
     self.assertEqual(_find(text, people)['Vens'], ('persons', 'Vens', ('who',)))
 
   @parameterized.parameters(
-    ('He saw Vens and Ohm.', 'Vens'),
-    ('He saw Vens and Ohm.', 'Ohm'),
+    ('He saw Vens or Ohm.', 'Vens'),
+    ('He saw Vens or Ohm.', 'Ohm'),
     ('The Lendor bridge fell.', 'Lendor'),
     ('The 1931 flood came.', '1931'),
   )
