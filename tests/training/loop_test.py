@@ -107,7 +107,7 @@ class LoopTest(absltest.TestCase):
 
     def batches():
       yield {'x': np.ones(1, np.float32)}
-      os.kill(os.getpid(), signal.SIGINT)
+      os.kill(os.getpid(), signal.SIGTERM)
       while True:
         trainer.pause()
 
