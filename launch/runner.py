@@ -58,7 +58,8 @@ def run(
     recipe.finish()
   if dry_run:
     for name, plan in stage_records.plans(recipe).items():
-      print(f'{name}:', 'would run: ' + plan.reason if plan.reason else 'done')
+      why = f'would run: {plan.reason}' if plan.reason else 'done'
+      print(f'{name}: {why}')
   # If a stage ran, its lock has said so already.
   run_lock.tell_of_other_code(run_dir, run_lock.last_code(run_dir))
   return recipe

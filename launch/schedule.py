@@ -126,10 +126,9 @@ def run(recipe: recipe_lib.Recipe) -> None:
     left = [name for name, plan in plans.items() if plan.reason]
     done, logs = len(plans) - len(left), os.path.join(recipe.run_dir, 'logs')
     pace = _Pace(recipe)
+    more = pace.forecast(left, {})
     print(
-      f'Stages: {done} of {len(plans)} done{pace.forecast(left, {})}. Logs: '
-      f'{logs}/',
-      flush=True,
+      f'Stages: {done} of {len(plans)} done{more}. Logs: {logs}/', flush=True
     )
     has_binary = any(isinstance(recipe.stages[n].action, str) for n in left)
     # NumPy reads it when it is imported; a second thread would only spin.

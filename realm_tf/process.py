@@ -93,8 +93,13 @@ def end_with_parent() -> None:
   """Makes Ctrl-C, and its parent's end, end a process of multiprocessing."""
   signal.signal(signal.SIGINT, signal.SIG_DFL)  # Without a traceback.
   parent = multiprocessing.parent_process()
-  end = lambda: parent and connection.wait([parent.sentinel]) and os._exit(1)
-  threading.Thread(target=end, daemon=True).start()
+  if parent:
+    threading.Thread(target=_end_with, args=[parent], daemon=True).start()
+
+
+def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
+  connection.wait([parent.sentinel])
+  os._exit(1)
 
 
 def interrupt(*_: object) -> None:

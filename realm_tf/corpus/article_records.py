@@ -98,8 +98,9 @@ def parse(where: str, record: Mapping[str, Any], keys: Keys) -> Article:
 
 def record(article: Article) -> dict[str, str]:
   """Returns a record that `parse` makes the article of, without its links."""
-  # `parse` drops a first line that repeats the title.
-  text = '\n'.join(filter(None, [article.title, article.text]))
+  text = article.text
+  if article.title:  # `parse` drops a first line that repeats it.
+    text = f'{article.title}\n{text}'
   return {'id': article.article_id, 'title': article.title, 'text': text}
 
 

@@ -12,7 +12,6 @@ def _named(name: str) -> Callable[[str], str]:
 # Versions: of the trainer's parameters, and of the refresher's indexes.
 params_root = _named('params')
 index_root = _named('index')
-manifest_file = _named('manifest.json')  # Of a corpus, queries or an index.
 checkpoint_dir = _named('checkpoints')  # The trainer's, for --resume.
 best_dir = _named('best')  # Model directory of the best version, if any.
 untrained_file = _named('untrained.safetensors')  # Needed, but not trained.

@@ -21,14 +21,14 @@ def check_new(output_dir: str, overwrite: bool = False) -> None:
 
   A directory to overwrite needs an intact manifest, with the files to delete.
   """
-  for part in (
-    *(layout.params_root, layout.checkpoint_dir),
-    *[layout.manifest_file] * (not overwrite),
-  ):
-    if tf.io.gfile.exists(part(output_dir)):
+  paths = [layout.params_root(output_dir), layout.checkpoint_dir(output_dir)]
+  if not overwrite:
+    paths.append(os.path.join(output_dir, manifests.NAME))
+  for path in paths:
+    if tf.io.gfile.exists(path):
       raise errors.UserError(
-        f'The directory must be new. Found {part(output_dir)}. Give another, '
-        'or --resume or --overwrite where the binary has it.'
+        f'The directory must be new. Found {path}. Give another, or --resume '
+        'or --overwrite where the binary has it.'
       )
   _published(output_dir)
 

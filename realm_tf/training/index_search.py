@@ -137,8 +137,9 @@ class IndexSearch(retriever_lib.Starting):
   def _find_wanted(self) -> versions.Version | None:
     """Returns the pinned version once it is complete, else None."""
     path = versions.version_path(self._root, self._wanted)
-    is_there = versions.is_complete(path)
-    return versions.Version(self._wanted, path) if is_there else None
+    if not versions.is_complete(path):
+      return None
+    return versions.Version(self._wanted, path)
 
   def _load(
     self, version: versions.Version

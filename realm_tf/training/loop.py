@@ -107,9 +107,8 @@ class Loop:
   @property
   def share(self) -> sampling.Share:
     """This process's share of each batch, from the current step on."""
-    return self._job.share(self._config.batch_size)._replace(
-      first_step=self.step
-    )
+    share = self._job.share(self._config.batch_size)
+    return share._replace(first_step=self.step)
 
   def train(self, until: int, batches: Iterator[Mapping[str, Any]]) -> None:
     """Trains on batches of this process's `share` up to step `until`.
@@ -151,11 +150,9 @@ class Loop:
 
   def publish(self) -> versions.Version | None:
     """Publishes the current parameters, in the chief; others return None."""
-    return (
-      job_lib.publish(self._run_dir, self.step, self.trainer.model)
-      if self._job.is_chief
-      else None
-    )
+    if not self._job.is_chief:
+      return None
+    return job_lib.publish(self._run_dir, self.step, self.trainer.model)
 
   def finish(self) -> None:
     """Saves the last state and marks the run as done.

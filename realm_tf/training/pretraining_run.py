@@ -179,7 +179,8 @@ def write_examples(
     [tf.nn.softmax(scores), tf.exp(log_p_y), objectives.block_utility(log_p_y)],
     axis=-1,
   )
-  step, examples = int(trainer.global_step.numpy()), []
+  step = int(trainer.global_step.numpy())
+  examples = []
   for i, ids in enumerate(batch['candidate_ids']):
     query, masked = _query({name: batch[name][i] for name in batch}, tokenizer)
     found = _candidates(ids, numbers[i], table)
