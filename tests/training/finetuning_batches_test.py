@@ -146,16 +146,11 @@ class FinetuningBatchesTest(absltest.TestCase):
       self.assertTrue(np.isfinite(scored).all())
       self.assertFalse(batch['is_answer'][0, 1].any())
 
-  def test_same_seed_same_batches_and_epochs_are_whole(self):
+  def test_epochs_are_whole(self):
     questions = _questions(('a', 'a'), ('b', 'b'), ('c', 'c'), ('d', 'd'))
     found = [0, 1, 2], [1.0, 1.0, 1.0]
-    first = self._take(4, questions, found, batch_size=2)
-    again = self._take(4, questions, found, batch_size=2)
-    for actual, expected in zip(again, first, strict=True):
-      np.testing.assert_array_equal(
-        actual['question_ids'], expected['question_ids']
-      )
-    for epoch in (first[:2], first[2:]):
+    batches = self._take(4, questions, found, batch_size=2)
+    for epoch in (batches[:2], batches[2:]):
       dealt = [row[0] for batch in epoch for row in batch['question_ids']]
       self.assertCountEqual(dealt, questions.ids[:, 0])
 

@@ -11,7 +11,6 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import block_table
-from realm_tf.data import sampling
 from realm_tf.run import layout
 from realm_tf.training import answer_labels
 from realm_tf.training import inverse_cloze_run
@@ -101,23 +100,14 @@ def _words(ids):
   return tiny.TOKENIZER.detokenize(ids[ids > 0])
 
 
-def _assert_same(batches, expected_batches):
-  for actual, expected in zip(batches, expected_batches, strict=True):
-    for name, value in expected.items():
-      np.testing.assert_array_equal(actual[name], value, name)
-
-
 class InverseClozeBatchesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.table = tiny.open_corpus(self.create_tempdir().full_path)
 
-  def _take(self, number, config, first_step=0):
+  def _take(self, number, config):
     batches = inverse_cloze_run.sentence_batches(
-      self.table,
-      _ORDINARY_IDS,
-      config,
-      share=sampling.Share(first_step=first_step),
+      self.table, _ORDINARY_IDS, config
     )
     return list(itertools.islice(batches, number))
 
@@ -137,11 +127,6 @@ class InverseClozeBatchesTest(parameterized.TestCase):
       else:  # The rest closes the gap.
         whole = {f'{sentence} {rest}', f'{rest} {sentence}'}
         self.assertLen(whole & texts, 1)
-
-  def test_batches_follow_from_seed_and_step_alone(self):
-    config = _config(query_noise_rate=0.5)
-    whole = self._take(4, config)
-    _assert_same(self._take(2, config, first_step=2), whole[2:])
 
   def test_an_epoch_deals_each_block_once(self):
     batches = self._take(2, _config(remove_rate=0.0))
@@ -207,11 +192,9 @@ def _on_every_block(*words):
   )
 
 
-def _take(number, labels, config, share=sampling.WHOLE):
+def _take(number, labels, config):
   pairs = inverse_cloze_run.find_pairs(labels)
-  batches = inverse_cloze_run.question_batches(
-    *pairs, labels, config, share=share
-  )
+  batches = inverse_cloze_run.question_batches(*pairs, labels, config)
   return list(itertools.islice(batches, number))
 
 
@@ -244,7 +227,7 @@ class FindTest(absltest.TestCase):
       inverse_cloze_run.find_pairs(labels)
 
 
-class BatchesTest(parameterized.TestCase):
+class BatchesTest(absltest.TestCase):
   def test_an_epoch_deals_each_question_once(self):
     # 24 questions give 6 batches; the titles' 10, 8 and 6 are groups of 2.
     batches = _take(6, _on_every_block(), _pairs_config())
@@ -294,28 +277,6 @@ class BatchesTest(parameterized.TestCase):
     )
     titles = [sorted(map(_words, batch['title_ids'])) for batch in batches]
     self.assertCountEqual(titles, [['a'] * 4, ['b'] * 4, ['a', 'c', 'c', 'c']])
-
-  @parameterized.parameters(1, 2)
-  def test_batches_follow_from_seed_and_step_alone(self, bucket_batches):
-    labels = _on_every_block()
-    config = _pairs_config(bucket_batches=bucket_batches)
-    whole = _take(4, labels, config)
-    resumed = _take(2, labels, config, sampling.Share(first_step=2))
-    _assert_same(resumed, whole[2:])
-    other = _take(4, labels, tiny.changed(config, seed=1))
-    self.assertTrue(
-      any(
-        one['title_ids'].tolist() != two['title_ids'].tolist()
-        for one, two in zip(whole, other)
-      )
-    )
-
-  def test_a_process_makes_its_part_of_the_batch(self):
-    labels, config = _on_every_block(), _pairs_config()
-    (whole,) = _take(1, labels, config)
-    (part,) = _take(1, labels, config, sampling.Share(number=1, count=2))
-    for name in ('query_ids', 'title_ids', 'is_compared'):
-      np.testing.assert_array_equal(part[name], whole[name][2:], name)
 
 
 def _sampler(of_title, batch_size, block_ids):

@@ -99,15 +99,6 @@ class PretrainingBatchesTest(parameterized.TestCase):
     block = int(batch['candidate_ids'][0, 1])
     self.assertEqual(_text_of(first), self._words(block))
 
-  def test_batches_follow_from_seed_and_step_alone(self):
-    config = _config()
-    whole = self._take(6, config)
-    resumed = self._take(2, config, first_step=4)
-    for actual, expected in zip(resumed, whole[4:], strict=True):
-      self.assertEqual(actual.keys(), expected.keys())
-      for name, value in expected.items():
-        np.testing.assert_array_equal(actual[name], value, name)
-
   def test_recurring_spans_come_first_and_never_from_the_own_block(self):
     config = _config(
       batch_size=5, num_candidates=2, candidates='recurring_span'
@@ -175,16 +166,14 @@ class SentencesTest(tf.test.TestCase):
     super().setUp()
     self.table = tiny.open_corpus(self.create_tempdir().full_path)
 
-  def _take(self, ids, config, share=sampling.WHOLE):
+  def _take(self, ids, config):
     ids = np.array([[-1, *row] for row in ids], np.int32)
     sentences = pretraining_batches.Sentences(
       self.table,
       _ORDINARY_IDS,
       experiment=tiny.changed(config, pretraining={'batch_size': len(ids)}),
-      share=share,
     )
-    batch = sentences.add(0, share.take({'candidate_ids': ids}))
-    return batch['cloze_ids']
+    return sentences.add(0, {'candidate_ids': ids})['cloze_ids']
 
   def test_takes_a_whole_sentence_of_each_block(self):
     taken = self._take([[0, 1], [2, -1]], _cloze_config(remove_rate=1.0))
@@ -202,15 +191,6 @@ class SentencesTest(tf.test.TestCase):
     self.assertFalse(
       self._take([[0, 1, 2]], _cloze_config(share=1 - 1e-9)).any()
     )
-
-  def test_a_process_makes_its_part_of_the_batch(self):
-    ids = [[0, 1], [2, 3], [1, 2], [3, 0]]
-    config = _cloze_config(query_drop_rate=0.5, query_noise_rate=0.5)
-    whole = self._take(ids, config)
-    part = self._take(ids, config, sampling.Share(1, 2))
-    width = part.shape[2]
-    self.assertAllEqual(part, whole[2:, :, :width])
-    self.assertFalse(whole[2:, :, width:].any())
 
 
 if __name__ == '__main__':
