@@ -105,9 +105,9 @@ def _verify(directory):
   query_table.QueryTable.open(f'{directory}/queries', verify=True)
   model_dir = f'{directory}/model'
   model_files.open_model(model_dir, table=table)
-  for root in (layout.params_root(model_dir), layout.index_root(model_dir)):
-    for version in versions.complete(root):
-      versions.verify(version.path)
+  for version in versions.complete(layout.params_root(model_dir)):
+    versions.verify(version.path)
+  _open_index(directory)
 
 
 class DamagedDirectoriesTest(parameterized.TestCase):

@@ -1,7 +1,8 @@
 """Small stand-ins without files: tokenizer, corpus, retrievers, reader."""
 
 from collections.abc import Callable, Sequence
-from typing import Optional
+from concurrent import futures
+from typing import Any, Optional
 
 import numpy as np
 
@@ -120,6 +121,18 @@ class FakeReader:
         )
     null = np.full(body_ids.shape[:2], interfaces.NO_SCORE, np.float32)
     return interfaces.Scores(scores, null)
+
+
+def in_foreground(
+  function: Callable[..., Any], *arguments: Any
+) -> futures.Future:
+  """Runs a function at once, as an executor's `submit` runs it later."""
+  future: futures.Future = futures.Future()
+  try:
+    future.set_result(function(*arguments))
+  except Exception as error:
+    future.set_exception(error)
+  return future
 
 
 def _gather(rows, ids, length):

@@ -14,17 +14,13 @@ from realm_tf.exchange import model_writing
 from realm_tf.qa import loading
 from realm_tf.run import layout
 from tests import tiny
-from tests.exchange import numpy_bert
+from tests.exchange import small_bert
 from tests.serving import small_models
 
-_CONFIG = {
+_CONFIG = small_bert.CONFIG | {
   'architectures': ['BertForQuestionAnswering'],
-  'model_type': 'bert',
-  'hidden_act': 'gelu',
   'hidden_size': 4,
   'num_hidden_layers': 1,
-  'num_attention_heads': 2,
-  'intermediate_size': 8,
   'vocab_size': tiny.TOKENIZER.vocab_size,
   'max_position_embeddings': 64,
 }
@@ -43,11 +39,11 @@ class ImportCacheTest(absltest.TestCase):
 
   def _write(self, seed):
     rng = np.random.default_rng(seed)
-    arrays = numpy_bert.random_weights(_CONFIG, rng)
+    arrays = small_bert.random_weights(_CONFIG, rng)
     arrays = {f'bert.{name}': array for name, array in arrays.items()}
     arrays['qa_outputs.weight'] = rng.normal(size=[2, 4]).astype(np.float32)
     arrays['qa_outputs.bias'] = np.zeros([2], np.float32)
-    numpy_bert.write(self.source, _CONFIG, arrays, tiny.TOKENIZER.vocabulary)
+    small_bert.write(self.source, _CONFIG, arrays, tiny.TOKENIZER.vocabulary)
 
   def _model_dir(self):
     import_cache.model_dir.cache_clear()  # As in another process.

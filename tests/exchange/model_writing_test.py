@@ -18,7 +18,7 @@ from realm_tf.qa import loading
 from realm_tf.run import layout
 from realm_tf.run import versions
 from tests import tiny
-from tests.exchange import numpy_bert
+from tests.exchange import small_bert
 from tests.exchange import tf1_release
 
 _TEXTS = ['A b. C d.', 'E f.', 'a', '', 'E f.', 'C d e f. A.']  # One twice.
@@ -83,7 +83,7 @@ class ModelWritingTest(absltest.TestCase):
     values |= self._bert(prefix + 'realm.')
     if prefix:
       values |= self._bert('reader.realm.')
-    numpy_bert.write(directory, config, {**values, **more})
+    small_bert.write(directory, config, {**values, **more})
     return directory
 
   def _bert(self, prefix):

@@ -16,14 +16,10 @@ from realm_tf.exchange import model_writing
 from realm_tf.model import realm_model
 from realm_tf.model import weights
 from tests import tiny
-from tests.exchange import numpy_bert
+from tests.exchange import small_bert
 
-_CONFIG = {
-  'model_type': 'bert',
-  'hidden_size': 6,
+_CONFIG = small_bert.CONFIG | {
   'num_hidden_layers': 1,
-  'num_attention_heads': 2,
-  'intermediate_size': 10,
   'vocab_size': tiny.TOKENIZER.vocab_size,
   'max_position_embeddings': 40,
 }
@@ -47,9 +43,9 @@ class SentenceTransformersTest(parameterized.TestCase):
     self._modules('Transformer', 'Pooling', 'Normalize')
 
   def _write_bert(self, config):
-    arrays = numpy_bert.random_weights(config, np.random.default_rng(0))
+    arrays = small_bert.random_weights(config, np.random.default_rng(0))
     vocabulary = tiny.TOKENIZER.vocabulary
-    numpy_bert.write(self.directory, config, arrays, vocabulary)
+    small_bert.write(self.directory, config, arrays, vocabulary)
 
   def _path(self, name):
     path = os.path.join(self.directory, name)

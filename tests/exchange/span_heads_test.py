@@ -11,15 +11,17 @@ from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.exchange import hugging_face
 from realm_tf.exchange import span_heads
+from realm_tf.model import bert
 from realm_tf.model import realm_model
+from realm_tf.model import weights
 from realm_tf.text import vocabulary
-from tests.exchange import numpy_bert
+from tests.exchange import small_bert
 
 _PIECES = [*vocabulary.SPECIALS, *'abcdefghijklmnopqrstuvwxyz', '.', '?']
 _PIECES += [f'##{letter}' for letter in 'abcdefghijklmnopqrstuvwxyz']
 _PIECES += [str(digit) for digit in range(10)]
 _PIECES += [f'##{digit}' for digit in range(10)]
-_BERT = numpy_bert.CONFIG | {
+_BERT = small_bert.CONFIG | {
   'architectures': ['BertForQuestionAnswering'],
   'vocab_size': len(_PIECES),
   'max_position_embeddings': 200,
@@ -66,7 +68,7 @@ class SpanHeadsTest(parameterized.TestCase):
     super().setUp()
     self.directory = self.create_tempdir().full_path
     rng = np.random.default_rng(0)
-    arrays = numpy_bert.random_weights(_BERT, rng)
+    arrays = small_bert.random_weights(_BERT, rng)
     self.encoder = {
       n: array for n, array in arrays.items() if not n.startswith('pooler')
     }
@@ -77,15 +79,24 @@ class SpanHeadsTest(parameterized.TestCase):
 
   def _write(self, config, encoder, **head):
     arrays = {**encoder, **self.head, **head}
-    numpy_bert.write(self.directory, config, arrays, _PIECES)
+    small_bert.write(self.directory, config, arrays, _PIECES)
 
   def _logits(self, encoder, ids, types):
-    """Returns start and end logits of one pair, [L, 2], by NumPy."""
-    pooler = {'weight': np.zeros([6, 6]), 'bias': np.zeros(6)}
-    arrays = encoder | {f'pooler.dense.{n}': a for n, a in pooler.items()}
-    states, _ = numpy_bert.forward(arrays, _BERT, ids, np.ones_like(ids), types)
+    """Returns start and end logits of one pair, [L, 2], of a plain BERT."""
+    directory = self.create_tempdir().full_path
+    config = {**_BERT, 'architectures': ['BertModel']}
+    small_bert.write(directory, config, encoder)
+    found = hugging_face.read(directory)
+    plain = bert.build_encoder(found.model.reader_bert, 'reader_bert')
+    weights.assign(plain.variables, found.arrays)
+    tokens = {
+      'input_word_ids': ids,
+      'input_mask': np.ones_like(ids),
+      'input_type_ids': types,
+    }
+    states = plain(tokens)['sequence_output'][0].numpy()
     head = self.head
-    return (states @ head['qa_outputs.weight'].T + head['qa_outputs.bias'])[0]
+    return states @ head['qa_outputs.weight'].T + head['qa_outputs.bias']
 
   def _check_scores(self, encoder, types):
     found = hugging_face.load(self.directory)
@@ -125,7 +136,7 @@ class SpanHeadsTest(parameterized.TestCase):
     return found
 
   @parameterized.parameters(('bert.', _BERT), ('electra.', _ELECTRA))
-  def test_a_reader_scores_as_by_numpy(self, prefix, config):
+  def test_a_reader_scores_by_the_states_of_bert(self, prefix, config):
     self._write(config, {prefix + n: a for n, a in self.encoder.items()})
     self._check_scores(self.encoder, types=1)
 

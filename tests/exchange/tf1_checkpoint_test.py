@@ -81,7 +81,7 @@ class Tf1CheckpointTest(parameterized.TestCase):
       found.arrays['shared_bert/word_embeddings/embeddings'],
       found.arrays['reader_bert/word_embeddings/embeddings'],
     )
-    # The same as of Hugging Face's names, which agree with BERT in NumPy.
+    # The same as of Hugging Face's names, which tests/parity compares.
     expected, _ = hugging_face_names.convert(
       theirs, found.model.reader_bert, hugging_face_names.BERT_ROLES
     )

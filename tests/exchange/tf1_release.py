@@ -5,10 +5,10 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from tests.exchange import numpy_bert
+from tests.exchange import small_bert
 
 HIDDEN, WIDTH, SPAN, VOCAB, NUM_HEADS = 6, 4, 3, 12, 2
-CONFIG = numpy_bert.CONFIG | {
+CONFIG = small_bert.CONFIG | {
   'vocab_size': VOCAB,
   'max_position_embeddings': 32,
   'hidden_act': 'gelu_new',
@@ -40,7 +40,7 @@ def save(prefix: str, values: dict[str, np.ndarray]) -> str:
 
 def bert(rng, prefix: str = '') -> tuple[dict, dict]:
   """Returns random weights of BERT: by Hugging Face's names, and by TF1's."""
-  theirs = numpy_bert.random_weights(CONFIG, rng)
+  theirs = small_bert.random_weights(CONFIG, rng)
   return theirs, named(theirs, '', prefix)
 
 

@@ -18,7 +18,6 @@ from tests.index import small
 _LENGTHS = small.CONFIG.lengths  # 40 wordpieces; 3 from the title.
 _BODY_LENGTHS = (2, 60, 1, 13, 30, 13, 7, 36, 20)
 _ALL = np.arange(9)
-_BERT = tiny.bert(vocab_size=12, max_positions=16, initializer_range=0.5)
 _QUERY_TOKENS = 6
 _SPECIAL_IDS = (2, 3)
 
@@ -158,14 +157,8 @@ class CompileQueriesTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
     tf.random.set_seed(0)
-    self.model = realm_model.RealmModel(
-      config_lib.ModelConfig(
-        embedder_bert=_BERT,
-        reader_bert=_BERT,
-        embedder=config_lib.EmbedderConfig(embedding_size=4, score_scale=3.0),
-      ),
-      [realm_model.EMBEDDER],
-    )
+    config = tiny.changed(small.CONFIG.model, embedder={'score_scale': 3.0})
+    self.model = realm_model.RealmModel(config, [realm_model.EMBEDDER])
     self.embed = embedding.compile_queries(
       self.model, _QUERY_TOKENS, _SPECIAL_IDS
     )

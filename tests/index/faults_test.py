@@ -5,12 +5,9 @@ reader stands for the trainer: its index must always be exact for one parameter
 version.
 """
 
-import concurrent.futures
 import glob
 import os
-import pathlib
 import random
-import subprocess
 import time
 
 from absl.testing import absltest
@@ -21,18 +18,14 @@ from realm_tf.index import storage
 from realm_tf.retrieval import hot_swap
 from realm_tf.run import layout
 from realm_tf.run import versions
+from tests import fakes
 from tests import forks
+from tests import small_disk
 from tests.index import small
 
 _NUM_KILLS = int(os.environ.get('REALM_NUM_KILLS', '6'))
 _LENGTHS = (5, 30, 12, 9, 20, 3) * 5  # 30 blocks, so 10 shards of 3.
 _SHARD_BLOCKS = 3
-
-
-def _in_foreground(function, *arguments):
-  future = concurrent.futures.Future()
-  future.set_result(function(*arguments))
-  return future
 
 
 class FaultsTest(absltest.TestCase):
@@ -52,7 +45,7 @@ class FaultsTest(absltest.TestCase):
     self.reader = hot_swap.HotSwap(
       lambda: versions.newest(self.index_root),
       lambda version: storage.load(version.path, self.fingerprint),
-      submit=_in_foreground,
+      submit=fakes.in_foreground,
     )
 
   def _publish_params(self, step):
@@ -152,32 +145,20 @@ class FaultsTest(absltest.TestCase):
 
   def test_a_full_disk_is_one_error_line_and_a_restart_works(self):
     disk = self.create_tempdir().full_path
-    mount = ['mount', '-t', 'tmpfs', '-o', 'size=1m', 'none', disk]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-      self.skipTest('Only root can mount a file system.')
-    self.addCleanup(subprocess.run, ['umount', '-l', disk], check=True)
+    small_disk.mount(self, disk)
     self._make_run(disk)
     self._publish_params(500)
     self._assert_ends_well(self._start())
     self.assertEqual(self._read(), 500)
     self._publish_params(1000)
-    filler = pathlib.Path(disk, 'filler')
-    with open(filler, 'wb', buffering=0) as file:
-      while self._write_page(file):
-        pass
+    filler = small_disk.fill(disk)
     code = self.forks.wait(self._start())
     self.assertEqual(code, 2, self.forks.logs()[-3000:])
     self.assertRegex(self.forks.logs(), r'ERROR: The index of .* Fix that')
     self.assertEqual(self._read(), 500)
-    filler.unlink()
+    os.remove(filler)
     self._assert_ends_well(self._start())
     self.assertEqual(self._read(), 1000)
-
-  def _write_page(self, file):
-    try:
-      return file.write(b'x' * 4096)
-    except OSError:
-      return 0
 
 
 if __name__ == '__main__':

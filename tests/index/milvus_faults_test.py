@@ -1,70 +1,37 @@
 """Tests a refresher process that is killed while it fills Milvus.
 
 milvus-lite runs in this process and outlives the refresher, as a server would.
-REALM_MILVUS_URI names a server to use instead.
 """
 
-import os
 import time
 
 from absl.testing import absltest
 
-from realm_tf import errors
-from realm_tf.index import model_files
-from realm_tf.model import weights
 from realm_tf.run import layout
 from realm_tf.run import versions
 from tests import forks
+from tests.index import milvus
 from tests.index import small
-
-try:
-  import pymilvus
-
-  from realm_tf.index import milvus_searcher
-except (ImportError, errors.UserError):
-  pymilvus = None
 
 _LENGTHS = (5, 30, 12, 9, 20, 3) * 5
 
 
-def _start_lite(path):
-  """Returns the address at which other processes find milvus-lite."""
-  from milvus_lite import server_manager
-
-  return server_manager.server_manager_instance.start_and_get_uri(path)
-
-
-@absltest.skipIf(pymilvus is None, 'pymilvus is not installed.')
-class MilvusFaultsTest(absltest.TestCase):
+class MilvusFaultsTest(milvus.MilvusCase):
   def setUp(self):
     super().setUp()
     self.forks = forks.Forks(self.create_tempdir().full_path)
-    temp = self.create_tempdir().full_path
-    self.uri = os.environ.get('REALM_MILVUS_URI') or _start_lite(
-      os.path.join(temp, 'milvus.db')
-    )
-    self.client = milvus_searcher._connect(self.uri)
-    self.corpus_dir = small.write_corpus(temp, _LENGTHS)
-    self.run_dir = os.path.join(temp, 'run')
-    model_files.create(
-      self.run_dir, small.CONFIG, layout.vocab_file(self.corpus_dir)
-    )
+    self.corpus_dir = small.write_corpus(self.directory, _LENGTHS)
+    self.run_dir = small.make_run(self.directory, self.corpus_dir)
 
-  def tearDown(self):
-    for collection in self.client.list_collections():
-      milvus_searcher._drop(self.client, collection)
-    super().tearDown()
+  def start(self, path):
+    """Returns the address at which other processes find milvus-lite."""
+    from milvus_lite import server_manager
+
+    return server_manager.server_manager_instance.start_and_get_uri(path)
 
   def _refresh(self, step):
     """Publishes parameters and starts their refresh; returns the process."""
-    versions.publish(
-      layout.params_root(self.run_dir),
-      step,
-      lambda path: weights.write(
-        weights.values(small.model(step).variables), layout.params_file(path)
-      ),
-      {},
-    )
+    small.publish_params(self.run_dir, step, small.model(step))
     return self.forks.start(
       'refresh_index',
       f'--run_dir={self.run_dir}',
@@ -77,7 +44,7 @@ class MilvusFaultsTest(absltest.TestCase):
 
   def _alias(self):
     """Returns the collection that other clients of the server search."""
-    alias = milvus_searcher.alias_of(layout.index_root(self.run_dir))
+    alias = milvus.milvus_searcher.alias_of(layout.index_root(self.run_dir))
     return self.client.describe_alias(alias)['collection_name']
 
   def _new(self, old):

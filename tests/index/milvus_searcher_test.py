@@ -1,8 +1,4 @@
-"""Tests for realm_tf.index.milvus_searcher, on milvus-lite in this process.
-
-Without pymilvus the tests are skipped. REALM_MILVUS_URI names a server to use
-instead, such as http://localhost:19530.
-"""
+"""Tests for realm_tf.index.milvus_searcher."""
 
 import os
 from unittest import mock
@@ -18,37 +14,23 @@ from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import searchers
 from realm_tf.index import storage
 from realm_tf.run import versions
+from tests.index import milvus
 from tests.index import small
 
-try:
-  import pymilvus
-
-  from realm_tf.index import milvus_searcher
-except (ImportError, errors.UserError):
-  pymilvus = None
+pymilvus, milvus_searcher = milvus.pymilvus, milvus.milvus_searcher
 
 
 def _vectors(number, seed=0):
   return np.random.default_rng(seed).normal(size=(number, 8)).astype('f')
 
 
-@absltest.skipIf(pymilvus is None, 'pymilvus is not installed.')
-class MilvusSearcherTest(absltest.TestCase):
+class MilvusSearcherTest(milvus.MilvusCase):
   def setUp(self):
     super().setUp()
-    self.uri = os.environ.get('REALM_MILVUS_URI') or os.path.join(
-      self.create_tempdir().full_path, 'milvus.db'
-    )
     self.blocks, self.queries = _vectors(300), _vectors(7, seed=1)
     self.config = config_lib.IndexConfig(
       searcher='milvus', uri=self.uri, num_leaves=4
     )
-    self.client = milvus_searcher._connect(self.uri)
-
-  def tearDown(self):
-    for collection in self.client.list_collections():
-      milvus_searcher._drop(self.client, collection)
-    super().tearDown()
 
   def _build(self):
     return milvus_searcher.MilvusSearcher.build(self.blocks, self.config)

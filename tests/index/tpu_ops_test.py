@@ -51,10 +51,15 @@ class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
       search = tf.function(exact_search.top_rows)
       rows = tf.constant(exact_search.padded(blocks, dtype))
       top = exact_search.approximate_top if is_tpu else None
-      _, scores = search(rows, tf.constant(queries), tf.constant(300), 5, top)
+      found, scores = search(
+        rows, tf.constant(queries), tf.constant(300), 5, top
+      )
     expected = exact_search.BruteForceSearcher(blocks).search(queries, 5)
     # Without a TPU, XLA's approximate top is exact, except for ties.
     np.testing.assert_array_equal(scores, expected.scores)
+    # No padding, [8, 5, 4].
+    vectors = blocks[found.numpy()]
+    np.testing.assert_array_equal(tf.linalg.matvec(vectors, queries), scores)
     self._check(functions)
     (graph,) = functions[0].graphs()
     self.assertEqual('ApproxTopK' in str(graph.as_graph_def()), is_tpu)

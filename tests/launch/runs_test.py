@@ -25,7 +25,7 @@ from realm_tf.model import weights
 from realm_tf.text import vocabulary
 from realm_tf.training import job as job_lib
 from tests import tiny
-from tests.exchange import numpy_bert
+from tests.exchange import small_bert
 
 _NAMES = 'Arlen Borwick Corrin Delby Esker Farrow Galby Hurst'.split()
 _WORDS = 'the bridge was built in by who also of a near .'
@@ -104,7 +104,7 @@ _VOCABULARY = [
   *('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', *_QA_WORDS),
   *(word.lower() for pair in _CITIES.items() for word in pair),
 ]
-_BERT = numpy_bert.CONFIG | {
+_BERT = small_bert.CONFIG | {
   'hidden_size': 16,
   'intermediate_size': 16,
   'vocab_size': len(_VOCABULARY),
@@ -116,7 +116,7 @@ def _write_bert(directory):
   directory.mkdir()
   (directory / 'config.json').write_text(json.dumps(_BERT))
   (directory / 'vocab.txt').write_text('\n'.join(_VOCABULARY))
-  arrays = numpy_bert.random_weights(_BERT, np.random.default_rng(0))
+  arrays = small_bert.random_weights(_BERT, np.random.default_rng(0))
   weights.write(
     {name: value / 10 for name, value in arrays.items()},
     str(directory / 'model.safetensors'),

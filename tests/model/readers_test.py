@@ -54,29 +54,7 @@ def _slow_scores(layer, states, question_length, body_length):
   return scores
 
 
-class HandComputedTest(tf.test.TestCase):
-  def test_adds_start_and_end_halves(self):
-    layer = readers.SpanReader(one_hot_encoder.OneHotEncoder(6), 2, 3)
-    tokens = _pairs([[3]], [[[4, 5, 4]]])  # [CLS] 3 [SEP] 4 5 4 [SEP]
-    layer(tokens, body_length=3)  # Builds the weights.
-    kernel = np.zeros([6, 4])
-    kernel[4] = [1, 0, 0, 2]  # Start (1, 0), end (0, 2).
-    kernel[5] = [0, 3, 5, 0]  # Start (0, 3), end (5, 0).
-    layer.projection.set_weights([kernel, np.zeros(4)])
-    layer.layer_norm.set_weights([np.ones(2), np.zeros(2)])
-    layer.score.set_weights([np.array([[1.0], [0.0]]), np.array([0.5])])
-    # The score is 1/2 plus the sign of h_0 - h_1 (LayerNorm of two numbers,
-    # up to its epsilon):
-    #   '4': (1, 0) + (0, 2), -1;   '4 5': (1, 0) + (5, 0), +1;
-    #   '4 5 4': as '4', -1;        '5': (0, 3) + (5, 0), +1;
-    #   '5 4': (0, 3) + (0, 2), -1.
-    none = interfaces.NO_SCORE
-    self.assertAllClose(
-      layer(tokens, body_length=3).spans,
-      [[[[-0.5, 1.5, -0.5], [1.5, -0.5, none], [-0.5, none, none]]]],
-      atol=0.01,
-    )
-
+class NullSpansTest(tf.test.TestCase):
   def test_null_spans_are_scored_from_cls(self):
     layer = readers.SpanReader(
       one_hot_encoder.OneHotEncoder(6), 2, 3, null_spans=True
@@ -281,31 +259,6 @@ class MaskedTokensTest(tf.test.TestCase):
     self.assertAllClose(
       tf.exp(layer(*inputs)), [[[1 / 2, 1 / 4], [1 / 2, 1 / 8]]]
     )
-
-
-class KnowledgeEncoderTest(tf.test.TestCase):
-  def setUp(self):
-    super().setUp()
-    tf.random.set_seed(0)
-    encoder = bert.build_encoder(_CONFIG)
-    self.layer = readers.KnowledgeEncoder(
-      encoder, bert.build_masked_lm_head(encoder, _CONFIG)
-    )
-    rng = np.random.default_rng(0)
-    self.ids = rng.integers(1, 20, [2, 3, 7])
-    self.ids[0, 1, 5:] = 0
-    self.positions = np.array([[1, 4], [2, 0]], np.int32)
-    self.gold = np.array([[6, 7], [8, 9]], np.int32)
-
-  def test_batch_agrees_with_one_pair_at_a_time(self):
-    actual = self.layer(tiny.tokens(self.ids), self.positions, self.gold)
-    for b, k in np.ndindex(2, 3):
-      single = self.layer(
-        tiny.tokens(self.ids[b : b + 1, k : k + 1]),
-        self.positions[b : b + 1],
-        self.gold[b : b + 1],
-      )
-      self.assertAllClose(single[0, 0], actual[b, k], atol=1e-5)
 
 
 if __name__ == '__main__':

@@ -6,7 +6,6 @@ in float64, of the weights and inputs of realm_weights.py
 """
 
 import json
-import os
 import pathlib
 from typing import Any, Optional
 
@@ -19,6 +18,7 @@ from realm_tf.exchange import hugging_face
 from realm_tf.exchange import hugging_face_names
 from realm_tf.model import realm_model
 from realm_tf.model import weights
+from tests.exchange import small_bert
 from tests.parity import realm_weights
 
 _FILE = (
@@ -57,10 +57,8 @@ class PeerTestCase(tf.test.TestCase, parameterized.TestCase):
   def write_directory(self, architecture, values) -> str:
     """Writes a Hugging Face directory with these weights."""
     directory = self.create_tempdir().full_path
-    with open(os.path.join(directory, 'config.json'), 'w') as file:
-      config = {**realm_weights.CONFIG, 'architectures': [architecture]}
-      json.dump(config, file)
-    weights.write(values, os.path.join(directory, 'model.safetensors'))
+    config = {**realm_weights.CONFIG, 'architectures': [architecture]}
+    small_bert.write(directory, config, values)
     return directory
 
   def import_model(self, architecture, values, part) -> realm_model.RealmModel:

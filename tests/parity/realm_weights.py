@@ -6,7 +6,7 @@ need the outputs of transformers, but not its weights.
 
 import numpy as np
 
-from tests.exchange import numpy_bert
+from tests.exchange import small_bert
 
 VOCABULARY = (
   '[PAD] [UNK] [CLS] [SEP] [MASK] the a river lake city port of in on by north'
@@ -129,7 +129,7 @@ def _below(prefix, weights):
 
 
 def _bert(rng):
-  weights = numpy_bert.random_weights(CONFIG, rng)
+  weights = small_bert.random_weights(CONFIG, rng)
   return {f'realm.{name}': _tamed(name, v) for name, v in weights.items()}
 
 

@@ -4,7 +4,6 @@ import os
 
 from absl.testing import absltest
 
-from realm_tf import errors
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
 from realm_tf.retrieval import retrievers
@@ -12,34 +11,17 @@ from realm_tf.run import layout
 from realm_tf.serving import changes
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
+from tests.index import milvus
 from tests.serving import small_models
-
-try:
-  import pymilvus
-
-  from realm_tf.index import milvus_searcher
-except (ImportError, errors.UserError):
-  pymilvus = None
 
 _QUESTIONS = ['a b ?', 'c d ?', 'e f ?']
 
 
-@absltest.skipIf(pymilvus is None, 'pymilvus is not installed.')
-class MilvusServedTest(absltest.TestCase):
+class MilvusServedTest(milvus.MilvusCase):
   def setUp(self):
     super().setUp()
-    self.directory = self.create_tempdir().full_path
     self.model_dir, self.corpus_dir = small_models.write_all(self.directory)
-    self.uri = os.environ.get('REALM_MILVUS_URI') or os.path.join(
-      self.directory, 'milvus.db'
-    )
     self.index_dir = os.path.join(self.directory, 'in_milvus')
-
-  def tearDown(self):
-    client = milvus_searcher._connect(self.uri)
-    for collection in client.list_collections():
-      milvus_searcher._drop(client, collection)
-    super().tearDown()
 
   def _index(self):
     builder = index_builder.open_builder(

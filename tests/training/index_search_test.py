@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.index_search, without threads."""
 
-import concurrent.futures
 import os
 import shutil
 import tempfile
@@ -22,6 +21,7 @@ from realm_tf.run import layout
 from realm_tf.run import versions
 from realm_tf.training import index_search
 from realm_tf.training import job
+from tests import fakes
 from tests import tiny
 from tests.index import small
 
@@ -29,16 +29,6 @@ _LENGTHS = (3, 30, 12, 7, 20, 9, 15, 5, 25, 11, 4, 18)
 _K = 5
 _MODEL_OF_STEP = {0: 0, 500: 1, 1000: 0}
 _QUERIES = np.array([[5, 9, 17, 0], [8, 8, 0, 0], [19, 6, 7, 11]], np.int32)
-
-
-def _submit(function, *arguments):
-  """Runs the function at once, in the foreground."""
-  future = concurrent.futures.Future()
-  try:
-    future.set_result(function(*arguments))
-  except Exception as error:  # An executor does the same.
-    future.set_exception(error)
-  return future
 
 
 def _find(search, k=_K):
@@ -66,12 +56,7 @@ class _Searches(absltest.TestCase):
   @classmethod
   def _exact_scores(cls, model):
     """Returns a model's embeddings of all blocks, and scores, [B, N]."""
-    embeddings = embedding.embed_blocks(
-      embedding.compile_blocks(model, small.SPECIAL_IDS),
-      cls.table,
-      np.arange(len(_LENGTHS)),
-      small.CONFIG.lengths,
-    )
+    embeddings = small.embed_all(cls.table, model)
     queries = embedding.compile_queries(
       model, small.CONFIG.lengths.query_tokens, small.SPECIAL_IDS
     )(_QUERIES)
@@ -90,7 +75,7 @@ class _Searches(absltest.TestCase):
       inputs,
       self.run_dir,
       strategy=tf.distribute.get_strategy(),
-      submit=_submit,
+      submit=fakes.in_foreground,
       wait=lambda: None,
       share=sampling.Share(first_step=first_step),
     )

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import threading
 
 from absl.testing import absltest
@@ -16,6 +15,7 @@ from realm_tf.run import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 from realm_tf.training import step_trainer
+from tests import small_disk
 from tests import tiny
 
 
@@ -151,16 +151,10 @@ class LoopTest(absltest.TestCase):
     self.assertNotIn('loss', self._rows()[-1])
 
   def test_a_full_disk_leaves_the_last_checkpoint(self):
-    mount = ['mount', '-t', 'tmpfs', '-o', 'size=1m', 'none', self.run_dir]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-      self.skipTest('Only root can mount a file system.')
-    self.addCleanup(subprocess.run, ['umount', '-l', self.run_dir], check=True)
+    small_disk.mount(self, self.run_dir)
     trainer = _Trainer()
     running = self._train(trainer, 2)
-    filler = os.path.join(self.run_dir, 'filler')
-    with open(filler, 'wb', buffering=0) as file, self.assertRaises(OSError):
-      while file.write(bytes(4096)):
-        pass
+    filler = small_disk.fill(self.run_dir)
     with self.assertRaisesRegex(errors.UserError, 'No space.*from step 2'):
       running.train(4, trainer.batches(2))
     os.remove(filler)

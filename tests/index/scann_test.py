@@ -1,4 +1,4 @@
-"""Tests for realm_tf.index.scann_searcher: in this process and in a child."""
+"""Tests for realm_tf.index.scann_{searcher,module}: here and in a child."""
 
 import os
 import pathlib
@@ -9,15 +9,20 @@ import sys
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.index import exact_search
+from realm_tf.index import scann_module
 from realm_tf.index import scann_searcher
 from realm_tf.index import searcher as searcher_lib
 
 _ALL = searcher_lib.Effort(leaves_to_search=10, num_to_rescore=1000)
 _EFFORT = searcher_lib.Effort(leaves_to_search=9, num_to_rescore=50)
+
+_KINDS = scann_searcher.ScannSearcher, scann_module.ScannModule
 
 # Loads a searcher and is killed before any clean-up.
 _DYING_PARENT = """
@@ -36,17 +41,16 @@ def _normal(*shape):
   return np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
 
-def _build(blocks, num_leaves=10):
-  config = config_lib.IndexConfig(num_leaves=num_leaves)
-  return scann_searcher.ScannSearcher.build(blocks, config)
+def _build(blocks, num_leaves=10, kind=scann_searcher.ScannSearcher):
+  return kind.build(blocks, config_lib.IndexConfig(num_leaves=num_leaves))
 
 
 class ScannSearcherTest(parameterized.TestCase):
-  @parameterized.parameters(1, 5, 100)
-  def test_exhaustive_search_agrees_with_brute_force(self, k):
+  @parameterized.product(kind=_KINDS, k=(1, 5, 100))
+  def test_exhaustive_search_agrees_with_brute_force(self, kind, k):
     blocks, queries = _normal(1000, 16), -_normal(8, 16)
     expected = exact_search.BruteForceSearcher(blocks).search(queries, k)
-    searcher = _build(blocks)
+    searcher = _build(blocks, kind=kind)
     actual = searcher.search(queries, k, _ALL)
     np.testing.assert_array_equal(actual.block_ids, expected.block_ids)
     np.testing.assert_allclose(actual.scores, expected.scores, rtol=1e-5)
@@ -56,11 +60,12 @@ class ScannSearcherTest(parameterized.TestCase):
       alone = searcher.search(query[None], k, _ALL)
       np.testing.assert_array_equal(alone.block_ids[0], actual.block_ids[row])
 
-  def test_missing_hits_have_no_id(self):
+  @parameterized.parameters(*_KINDS)
+  def test_missing_hits_have_no_id(self, kind):
     # One of 8 partitions is searched; a partition has about 5 of 40 blocks.
     blocks = _normal(40, 8)
     one = searcher_lib.Effort(1, 40)
-    neighbors = _build(blocks, num_leaves=8).search(blocks[:3], 30, one)
+    neighbors = _build(blocks, 8, kind).search(blocks[:3], 30, one)
     self.assertEqual(neighbors.block_ids.shape, (3, 30))
     for query, ids, scores in zip(blocks, *neighbors):
       found = ids != interfaces.NULL_BLOCK
@@ -108,6 +113,41 @@ class ScannSearcherTest(parameterized.TestCase):
       loaded.search(queries, 7, _EFFORT), built.search(queries, 7, _EFFORT)
     ):
       np.testing.assert_array_equal(actual, expected)
+
+
+class ScannModuleTest(absltest.TestCase):
+  def test_an_empty_batch_finds_nothing(self):
+    module = _build(_normal(40, 8), kind=scann_module.ScannModule)
+    found = module.search(np.zeros([0, 8], np.float32), 5, _ALL)
+    self.assertEqual(found.block_ids.shape, (0, 5))
+
+  def _saved(self, module):
+    """Returns the search for the best 5, saved and loaded."""
+    path = self.create_tempdir().full_path
+    holder = tf.train.Checkpoint()
+    holder.module = module
+    holder.find = tf.function(
+      lambda queries: module.find(queries, 5, _ALL),
+      input_signature=[tf.TensorSpec([None, 8], tf.float32)],
+    )
+    tf.saved_model.save(holder, path)
+    return tf.saved_model.load(path)
+
+  def test_two_saved_modules_stay_separate_in_one_process(self):
+    queries = _normal(3, 8)
+    modules = [
+      _build(blocks, kind=scann_module.ScannModule)
+      for blocks in (_normal(40, 8), -_normal(40, 8))
+    ]
+    loaded = [*map(self._saved, modules)]
+    for module, each in zip(modules, loaded):
+      expected = module.search(queries, 5, _ALL).block_ids
+      found, _ = each.find(tf.constant(queries))
+      np.testing.assert_array_equal(found, expected)
+
+  def test_few_blocks_are_refused(self):
+    with self.assertRaisesRegex(errors.UserError, 'Found 15. Use'):
+      _build(_normal(15, 8), kind=scann_module.ScannModule)
 
 
 class ScannProcessTest(absltest.TestCase):
