@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 import os
 import re
-from typing import Any, Optional
+from typing import Any
 
 from . import runner
 
@@ -40,7 +40,7 @@ class Jobs:
     *,
     learning: dict[str, Any],
     measuring: dict[str, Any],
-    costs: Optional[Mapping[str, float]] = None,
+    costs: Mapping[str, float] | None = None,
   ):
     self.recipe, self.corpus, self.costs = recipe, corpus, costs or {}
     self._learning = {'corpus_dir': corpus, **learning}

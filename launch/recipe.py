@@ -7,7 +7,7 @@ own output. So a recipe says once what flows where.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 import os
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from realm_tf import config as config_lib
 from realm_tf import machine
@@ -52,7 +52,7 @@ class Stage(NamedTuple):
   name: str
   runs: list[Run]
   output: Output
-  config: Optional[config_lib.ExperimentConfig]
+  config: config_lib.ExperimentConfig | None
   needs: frozenset[str]
   cost: float
   alone: bool = False
@@ -111,10 +111,10 @@ class Recipe:
     self,
     name: str,
     action: Action,
-    config: Optional[config_lib.ExperimentConfig] = None,
+    config: config_lib.ExperimentConfig | None = None,
     *,
     at: str = '',
-    companion: Optional[Run] = None,
+    companion: Run | None = None,
     needs: Iterable[Output] = (),
     cost: float = 10.0,
     alone: bool = False,

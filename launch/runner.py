@@ -14,7 +14,7 @@ import json
 import os
 import signal
 import time
-from typing import Any, Optional
+from typing import Any
 
 from . import schedule
 from . import stage_records
@@ -82,7 +82,7 @@ def write_parts(output: str, **parts: Any) -> None:
 def main(
   doc: str,
   stages: Callable[..., None],
-  summary: Optional[Callable[[Recipe], str]] = None,
+  summary: Callable[[Recipe], str] | None = None,
   *,
   run_dir: str = '',
 ) -> None:

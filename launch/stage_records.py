@@ -18,7 +18,7 @@ import os
 import pathlib
 import reprlib
 import shutil
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from . import recipe as recipe_lib
 
@@ -145,7 +145,7 @@ def made_from(
   stage: recipe_lib.Stage,
   run_dir: str,
   keys: dict[str, str],
-  hashes: Optional[dict[str, str]] = None,
+  hashes: dict[str, str] | None = None,
 ) -> dict[str, Any]:
   """Returns name -> value of all that the stage is made from.
 

@@ -8,7 +8,7 @@ Its text is an exact slice of the article's.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Block(NamedTuple):
 def cut_batch(
   articles: Sequence[sources.Article],
   tokenizer: wordpiece.WordpieceTokenizer,
-  max_block_wordpieces: Optional[int] = 288,
+  max_block_wordpieces: int | None = 288,
 ) -> Iterator[Block]:
   """Yields the blocks of articles, which one call tokenizes.
 

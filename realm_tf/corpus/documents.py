@@ -14,7 +14,7 @@ import logging as python_logging
 import os
 import re
 import resource
-from typing import Any, Optional
+from typing import Any
 
 from absl import logging
 
@@ -174,7 +174,7 @@ def sections(
   return articles
 
 
-def sensible(title: Optional[str]) -> str:
+def sensible(title: str | None) -> str:
   """Returns the title of a document's properties; '' for a program's own."""
   title = ' '.join((title or '').split())
   return '' if _ODD_TITLE.match(title) else title[:_LONGEST_TITLE]

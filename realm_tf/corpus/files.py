@@ -11,7 +11,7 @@ import lzma
 import os
 import re
 import types
-from typing import Any, BinaryIO, Optional
+from typing import Any, BinaryIO
 import zlib
 
 from realm_tf import errors
@@ -21,7 +21,7 @@ from realm_tf.corpus import counts as counts_lib
 _BYTE_ORDER_MARK = '\ufeff'
 _NUM_HEAD = 1 << 16  # Bytes; a CSV header may be long.
 _DAMAGE = EOFError, OSError, lzma.LZMAError, zlib.error
-_Line = tuple[int, str, Optional[errors.UserError]]
+_Line = tuple[int, str, errors.UserError | None]
 _COMPRESSIONS = {b'\x1f\x8b': gzip, b'BZh': bz2, b'\xfd7zXZ\0': lzma}
 # First bytes of files that pyarrow reads.
 TABLES = PARQUET, ARROW_FILE, ARROW_STREAM = b'PAR1', b'ARRO', b'\xff' * 4

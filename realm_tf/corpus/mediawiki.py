@@ -6,7 +6,7 @@ takes too long, or is too large, is left out, counted and named.
 
 from collections.abc import Iterable, Iterator
 import re
-from typing import Any, BinaryIO, Optional
+from typing import Any, BinaryIO
 import xml.etree.ElementTree
 
 from absl import logging
@@ -145,7 +145,7 @@ def _prefix(name: str) -> re.Pattern:
 
 def _page(
   element: Any, keys: dict[str, Any], where: str, counts: counts_lib.Counts
-) -> Optional[tuple[mwxml.Page, Any]]:
+) -> tuple[mwxml.Page, Any] | None:
   """Returns a page and its newest content; None for a bad page, as counted."""
   try:
     page = mwxml.Page.from_element(element, keys)

@@ -14,7 +14,7 @@ from multiprocessing import connection
 import signal
 import threading
 import traceback
-from typing import Any, NamedTuple, Optional, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from realm_tf import errors
 from realm_tf import process
@@ -47,7 +47,7 @@ def ordered_map(
   arguments: tuple[Any, ...],
   items: Iterable[_Item],
   num_workers: int,
-  limit: Optional[Limit] = None,
+  limit: Limit | None = None,
 ) -> Iterator[_Result]:
   """Yields work(item) in order; reads only a few items ahead.
 
@@ -74,7 +74,7 @@ def _in_processes(
   target: tuple[Any, ...],
   items: Iterator[_Item],
   num_workers: int,
-  limit: Optional[Limit],
+  limit: Limit | None,
 ) -> Iterator[Any]:
   # Workers are forks of a server that has loaded the modules, and share its
   # memory. A running TensorFlow must not be forked; the server never runs it.
@@ -128,7 +128,7 @@ class _Worker:
   """A process, started for its first item and again after it was killed."""
 
   def __init__(
-    self, context: Any, target: tuple[Any, ...], limit: Optional[Limit]
+    self, context: Any, target: tuple[Any, ...], limit: Limit | None
   ):
     self._context, self._target, self._limit = context, target, limit
     self._process: Any = None

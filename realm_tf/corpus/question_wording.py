@@ -9,7 +9,6 @@ et al. 2020 (https://arxiv.org/abs/2004.11892), and English where it is easy:
 
 from collections.abc import Collection
 import re
-from typing import Optional
 
 import numpy as np
 
@@ -220,7 +219,7 @@ def _without_pronoun(clause: str, title: str, is_person: bool) -> str:
   return clause[:start] + name + clause[start + found.end() :]
 
 
-def _verb(text: str) -> Optional[tuple[re.Match, bool]]:
+def _verb(text: str) -> tuple[re.Match, bool] | None:
   """Returns the main verb of a clause and whether it is an auxiliary."""
   verb = participle = None
   for match in _VERB.finditer(text):

@@ -6,7 +6,7 @@ or texts.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 import re
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from realm_tf import errors
 from realm_tf import json_text
@@ -53,7 +53,7 @@ def read_articles(
   inputs: Sequence[str],
   format: str = 'auto',  # pylint: disable=redefined-builtin
   drop_lists: bool = False,
-  counts: Optional[counts_lib.Counts] = None,
+  counts: counts_lib.Counts | None = None,
   keys: article_records.Keys = _ANY_KEYS,
   first_number: int = 0,
   find_known: Callable[[str], str] = lambda article_id: '',
@@ -175,7 +175,7 @@ def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint:
 
 
 def in_batches(
-  articles: Iterable[Article], max_articles: Optional[int] = None
+  articles: Iterable[Article], max_articles: int | None = None
 ) -> Iterator[list[Article]]:
   """Yields lists of articles, bounded in number and in characters."""
   batch, num_characters = [], 0
@@ -281,7 +281,7 @@ class TaggedSentence(NamedTuple):
 
 
 def read_tagged(
-  inputs: Sequence[str], counts: Optional[counts_lib.Counts] = None
+  inputs: Sequence[str], counts: counts_lib.Counts | None = None
 ) -> Iterator[TaggedSentence]:
   """Returns the sentences of all `inputs`; reports missing files at once.
 

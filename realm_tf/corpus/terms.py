@@ -12,7 +12,7 @@ important term. Case and language do not matter, because only counts decide.
 import array
 from collections.abc import Iterable, Iterator, Sequence
 import re
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -256,7 +256,7 @@ class TermsTagger:
       were measured, and train as they do alone.
   """
 
-  def __init__(self, terms: Terms, first: Optional[interfaces.Tagger] = None):
+  def __init__(self, terms: Terms, first: interfaces.Tagger | None = None):
     self._terms, self._first = terms, first
     self._numbers = {word: i for i, word in enumerate(terms.words)}
 

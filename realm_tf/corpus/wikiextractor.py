@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 import re
-from typing import Optional
 from urllib import parse
 
 from realm_tf import errors
@@ -101,7 +100,7 @@ def clean(article: Article) -> Article:
   return article._replace(text=text)
 
 
-def _header(line: str) -> Optional[tuple[str, str]]:
+def _header(line: str) -> tuple[str, str] | None:
   """Returns (id, title) of '<doc id="1" url="..." title="A "B" C">'."""
   if not line.startswith(_BEGIN):
     return None

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import itertools
 import os
 import pickletools
-from typing import BinaryIO, Optional, cast
+from typing import BinaryIO, cast
 
 import numpy as np
 import tensorflow as tf
@@ -38,7 +38,7 @@ def read(path: str) -> Iterator[sources.Article]:
     )
   titles_file = os.path.join(os.path.dirname(path), _TITLES)
   texts = read_array(path) if path.endswith('.npy') else _records(path)
-  pairs: Iterator[tuple[Optional[bytes], Optional[bytes]]]
+  pairs: Iterator[tuple[bytes | None, bytes | None]]
   pairs = ((text, b'') for text in texts)
   if tf.io.gfile.exists(titles_file):
     pairs = itertools.zip_longest(texts, _records(titles_file))

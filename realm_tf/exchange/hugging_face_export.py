@@ -8,7 +8,7 @@ BertForQuestionAnswering.
 
 from collections.abc import Mapping, Sequence
 import os
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -196,7 +196,7 @@ def _write_head(
 def _write_module(
   directory: str,
   config: Mapping[str, Any],
-  tensors: Optional[Mapping[str, np.ndarray]] = None,
+  tensors: Mapping[str, np.ndarray] | None = None,
 ) -> None:
   """Writes config.json and, if any, model.safetensors into a directory."""
   tf.io.gfile.makedirs(directory)

@@ -8,7 +8,7 @@ are first copied to this machine.
 from collections.abc import Callable, Iterator, Mapping
 import os
 import tempfile
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -136,7 +136,7 @@ class Tensors(Mapping[str, np.ndarray]):
     _, file, own = self._places[name]
     return tuple(file.get_slice(own).get_shape())
 
-  def rows(self, name: str) -> Optional[Rows]:
+  def rows(self, name: str) -> Rows | None:
     """Returns a float32 matrix to read by rows, or None if it is missing."""
     if name not in self:
       return None

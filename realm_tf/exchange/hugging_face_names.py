@@ -6,7 +6,6 @@ attention heads.
 
 from collections.abc import Iterable, Iterator, Mapping
 import re
-from typing import Optional
 
 import numpy as np
 
@@ -96,7 +95,7 @@ def convert(
   theirs: Mapping[str, np.ndarray],
   config: config_lib.BertConfig,
   roles: Mapping[str, tuple[str, ...]],
-  originals: Optional[Mapping[str, str]] = None,
+  originals: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, np.ndarray], weights.LoadReport]:
   """Returns arrays by our names, and the report.
 

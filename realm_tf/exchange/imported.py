@@ -7,7 +7,7 @@ another.
 
 from collections.abc import Sequence
 import dataclasses
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,9 +42,9 @@ class Imported(NamedTuple):
   arrays: dict[str, np.ndarray]
   report: weights.LoadReport  # As `hugging_face_names.convert` returns it.
   finetuning: config_lib.FinetuningConfig = config_lib.FinetuningConfig()
-  embeddings: Optional[hugging_face_files.Rows] = None
-  blocks_file: Optional[str] = None
-  vocab_file: Optional[str] = None
+  embeddings: hugging_face_files.Rows | None = None
+  blocks_file: str | None = None
+  vocab_file: str | None = None
   notes: tuple[str, ...] = ()
   settings: sentence_transformers.Settings = sentence_transformers.Settings()
   path: str = ''
@@ -66,9 +66,9 @@ class Imported(NamedTuple):
 class Given(NamedTuple):
   """The user's choices, in place of the source's own files and defaults."""
 
-  vocab_file: Optional[str] = None
-  blocks_file: Optional[str] = None
-  num_heads: Optional[int] = None
+  vocab_file: str | None = None
+  blocks_file: str | None = None
+  num_heads: int | None = None
 
 
 NOTHING = Given()
@@ -124,7 +124,7 @@ def join(parts: Sequence[Imported], given: Given) -> Imported:
   )
 
 
-def _first(given: Optional[str], found: list[Optional[str]]) -> Optional[str]:
+def _first(given: str | None, found: list[str | None]) -> str | None:
   return next(filter(None, [given, *found]), None)
 
 

@@ -6,7 +6,6 @@ Training starts missing parts from random weights.
 from collections.abc import Iterator
 import dataclasses
 import os
-from typing import Optional
 
 from absl import logging
 
@@ -37,7 +36,7 @@ _MAX_PADDING = 128  # Rows. Some tables are padded to a multiple of 128 or less.
 def write(
   imported: imported_lib.Imported,
   output_dir: str,
-  corpus_dir: Optional[str] = None,
+  corpus_dir: str | None = None,
   num_workers: int = 1,
 ) -> list[str]:
   """Writes all parts of the source; returns the written paths.
@@ -142,7 +141,7 @@ def _check_vocabulary(
 
 
 def _blocks(
-  path: str, rows: Optional[hugging_face_files.Rows]
+  path: str, rows: hugging_face_files.Rows | None
 ) -> Iterator[sources.Article]:
   """Yields the blocks; UserError at the end unless each has a row."""
   count = 0

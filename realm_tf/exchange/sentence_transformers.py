@@ -5,7 +5,7 @@ modules and settings that change vectors or scores are refused by name.
 """
 
 import os
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -24,7 +24,7 @@ _MODEL = {
   'similarity_fn_name': json_text.optional(
     json_text.one_of('cosine', 'dot', '')
   ),
-  'prompts': json_text.optional(dict[str, Optional[str]]),
+  'prompts': json_text.optional(dict[str, str | None]),
   'default_prompt_name': json_text.optional(str),
 }
 # Arguments for transformers, in the old and the new spelling. The harmless ones
@@ -80,7 +80,7 @@ class Settings(NamedTuple):
 
   query_prompt: str = ''
   block_prompt: str = ''
-  max_length: Optional[int] = None
+  max_length: int | None = None
   similarity: str = ''
 
 
@@ -122,7 +122,7 @@ def _read_settings(directory: str, encoder_dir: str) -> Settings:
   )
 
 
-def tokenizer_limits(encoder_dir: str) -> tuple[Optional[int], bool]:
+def tokenizer_limits(encoder_dir: str) -> tuple[int | None, bool]:
   """Returns the tokenizer's maximum length, if any, and whether it lowers."""
   values = hugging_face_files.read_json(
     encoder_dir, 'tokenizer_config.json', _TOKENIZER
@@ -194,7 +194,7 @@ class Recipe(NamedTuple):
 
   encoder_dir: str
   head: str
-  dense: Optional[Dense]
+  dense: Dense | None
   normalizes: bool
   settings: Settings
 

@@ -13,7 +13,7 @@ to a reader.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 import os
 import re
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -136,7 +136,7 @@ def _value(reader: Any, name: str) -> np.ndarray:
 
 
 def _part(
-  source: Checkpoint, is_plain: bool, num_heads: Optional[int]
+  source: Checkpoint, is_plain: bool, num_heads: int | None
 ) -> imported.Imported:
   """Returns a part of the model; everything starts from a plain BERT."""
   towers = {
@@ -182,7 +182,7 @@ def _bert_config(
   arrays: Mapping[str, np.ndarray],
   names: Mapping[str, str],
   prefix: str,
-  num_heads: Optional[int],
+  num_heads: int | None,
 ) -> config_lib.BertConfig:
   """Returns the sizes of an encoder, from the shapes of its weights."""
   lacking = [n for n in (_WORDS, _POSITIONS, _INNER) if n not in arrays]
@@ -232,7 +232,7 @@ def _model_config(
   )
 
 
-def _only(paths: Sequence[str], name: str) -> Optional[str]:
+def _only(paths: Sequence[str], name: str) -> str | None:
   """Returns the file of a name, or None; UserError for different files."""
   found = sorted({path for path in paths if os.path.basename(path) == name})
   if len({tf.io.gfile.stat(path).length for path in found}) > 1:
@@ -317,9 +317,7 @@ def recognize(
   return parts, left_over
 
 
-def _part_and_name(
-  name: str, heads: Collection[str]
-) -> Optional[tuple[str, str]]:
+def _part_and_name(name: str, heads: Collection[str]) -> tuple[str, str] | None:
   """Returns (part, Hugging Face's name), or None for another variable."""
   if name.split('/')[-1] == 'block_emb':
     return INDEX, 'block_emb'

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 import hmac
 import ipaddress
 import re
-from typing import Optional
 
 from realm_tf import errors
 from realm_tf import input_files
@@ -27,7 +26,7 @@ def read_token(path: str) -> str:
   return token
 
 
-def check_token(authorization: Optional[str], token: Optional[str]) -> None:
+def check_token(authorization: str | None, token: str | None) -> None:
   """Raises RequestError, 401, unless the header contains the token."""
   if token is None:
     return
@@ -43,7 +42,7 @@ def check_token(authorization: Optional[str], token: Optional[str]) -> None:
     )
 
 
-def check_writer(headers: Mapping[str, str], token: Optional[str]) -> None:
+def check_writer(headers: Mapping[str, str], token: str | None) -> None:
   """Raises RequestError if a page of another site may have sent the request.
 
   Browsers send JSON to another site only after a preflight request, which this

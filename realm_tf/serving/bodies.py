@@ -6,7 +6,7 @@ the place in the body, such as `$.instances[0]`.
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated, Optional, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -64,7 +64,7 @@ class Edit(Body):
   """A new text of a block; null restores its own text."""
 
   block_id: int
-  text: Optional[Text]
+  text: Text | None
 
 
 class Document(Body):
@@ -99,7 +99,7 @@ AnyBody = TypeVar('AnyBody', bound=Body)
 
 async def read(
   parts: AsyncIterator[bytes],
-  declared: Optional[str],
+  declared: str | None,
   at_most: int,
   timeout_secs: float,
 ) -> bytes:

@@ -8,7 +8,7 @@ kill or on a full disk, a change is there as a whole or not at all.
 from collections.abc import Callable, Mapping
 import os
 import sqlite3
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from realm_tf import errors
 from realm_tf import input_files
@@ -50,14 +50,14 @@ class Document(NamedTuple):
 
 # The changes of one request: all are made, or none. Id -> the document that
 # replaces the document or article of this id, or None to remove it.
-Change = Mapping[str, Optional[Document]]
+Change = Mapping[str, Document | None]
 
 
 class Edit(NamedTuple):
   """A new text for a block; None restores the block's own text."""
 
   block_id: int
-  text: Optional[str]
+  text: str | None
 
 
 class DocumentLog:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 import itertools
 import os
-from typing import Optional
 
 from absl import logging
 import numpy as np
@@ -45,7 +44,7 @@ class CorpusWatch:
     """Ends a `check`; the server's next start makes the other changes."""
     self._is_closed = True
 
-  def _newest(self) -> Optional[str]:
+  def _newest(self) -> str | None:
     path = os.path.join(self._watched_dir, manifests.NAME)
     if not tf.io.gfile.exists(path):
       return None
@@ -72,7 +71,7 @@ class CorpusWatch:
 
   def _changes(
     self, old: block_table.BlockTable, new: block_table.BlockTable
-  ) -> Iterator[tuple[str, Optional[changes_lib.Document]]]:
+  ) -> Iterator[tuple[str, changes_lib.Document | None]]:
     """Yields the necessary changes from the articles of `old` to `new`.
 
     A document is cut into the same blocks as its article.

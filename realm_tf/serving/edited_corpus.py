@@ -7,7 +7,7 @@ bin.make_blocks cuts articles; their blocks get ids after the ids of the corpus.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 import dataclasses
-from typing import Any, NamedTuple, Optional, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -121,7 +121,7 @@ class EditedCorpus:
       if self._block_ids[article_id].size
     ]
 
-  def change(self, block_id: int, text: Optional[str]) -> None:
+  def change(self, block_id: int, text: str | None) -> None:
     """Changes a block's text for all searches; None restores its own text."""
     self.table.change(block_id, text)
     ids = np.array([block_id])
@@ -265,7 +265,7 @@ class EditedTable:
     for block_id in ids:
       del self.added[int(block_id)]
 
-  def change(self, block_id: int, text: Optional[str]) -> None:
+  def change(self, block_id: int, text: str | None) -> None:
     """Changes the text of a block of the corpus; None restores its own."""
     self.changed.pop(block_id, None)
     if text is not None:
@@ -325,7 +325,7 @@ class EditedTable:
     ids = np.asarray(ids, np.int64)
     return np.where(ids < self._table.num_blocks, ids, 0)
 
-  def _block(self, block_id: int) -> Optional[blocks_lib.Block]:
+  def _block(self, block_id: int) -> blocks_lib.Block | None:
     """Returns an added or changed block; None for an own one of the corpus."""
     is_own = block_id < self._table.num_blocks
     number = int(block_id)

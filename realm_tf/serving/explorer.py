@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 import dataclasses
 import functools
 import itertools
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Explorer:
   """
 
   answerer: answerer_lib.Answerer
-  open_dense: Optional[Callable[[], interfaces.Retriever]]
+  open_dense: Callable[[], interfaces.Retriever] | None
   corpus: block_table.BlockTable
   own: str
   sparse_weight: float

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Container, Mapping, Sequence
 import concurrent.futures
 import functools
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from realm_tf import errors
 from realm_tf import interfaces
@@ -28,10 +28,10 @@ class Settings(NamedTuple):
   timeout_secs: float = 30.0  # From the end of the body to the answer.
   body_timeout_secs: float = 10.0
   body_bytes: int = 512 << 10
-  token: Optional[str] = None
+  token: str | None = None
   best_effort: bool = False  # The reader has learned from no question.
   # The page's buttons: 'questions' and 'masked'.
-  examples: Optional[Mapping[str, Sequence[str]]] = None
+  examples: Mapping[str, Sequence[str]] | None = None
 
 
 class Api:

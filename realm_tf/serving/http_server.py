@@ -10,7 +10,7 @@ import json
 import pathlib
 import time
 import traceback
-from typing import Any, Optional
+from typing import Any
 
 from absl import logging
 import msgspec
@@ -66,7 +66,7 @@ def make_app(
   api = handlers.Api(service, settings)
 
   def route(
-    path: str, handler: Handler, kind: Optional[type[bodies.Body]] = None
+    path: str, handler: Handler, kind: type[bodies.Body] | None = None
   ) -> routing.Route:
     endpoint = _endpoint(path, handler, kind, service, settings)
     return routing.Route(path, endpoint, methods=['POST' if kind else 'GET'])
@@ -101,7 +101,7 @@ def make_app(
 def _endpoint(
   name: str,
   handler: Handler,
-  kind: Optional[type[bodies.Body]],
+  kind: type[bodies.Body] | None,
   service: service_lib.Service,
   settings: handlers.Settings,
 ) -> Endpoint:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 import functools
 import threading
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from realm_tf import errors
 from realm_tf import interfaces
@@ -39,7 +39,7 @@ class ServedModel(NamedTuple):
 
   answerer: answerer_lib.Answerer
   explorer: explorer_lib.Explorer
-  edits: Optional[edited_corpus.EditedCorpus] = None
+  edits: edited_corpus.EditedCorpus | None = None
   can_edit: bool = False
 
 
@@ -60,7 +60,7 @@ class KeptBm25:
       return self._built[fingerprint]
 
 
-def newest(model_dir: str, index_dir: Optional[str] = None) -> Versions:
+def newest(model_dir: str, index_dir: str | None = None) -> Versions:
   """Returns the newest versions.
 
   `index_dir` is a fixed index version, or a directory of versions; by default
@@ -76,11 +76,11 @@ def newest(model_dir: str, index_dir: Optional[str] = None) -> Versions:
 def load(
   model_dir: str,
   corpus_dir: str,
-  index_dir: Optional[str] = None,
+  index_dir: str | None = None,
   choices: loading.Choices = loading.DEFAULT_CHOICES,
   allow_edits: bool = False,
   is_live: bool = False,
-  build_sparse: Optional[BuildBm25] = None,
+  build_sparse: BuildBm25 | None = None,
 ) -> ServedModel:
   """Opens a model and warms it; UserError if it is incomplete or damaged.
 
@@ -124,10 +124,7 @@ def load(
 
 
 def live(
-  model_dir: str,
-  corpus_dir: str,
-  index_dir: Optional[str] = None,
-  **options: Any,
+  model_dir: str, corpus_dir: str, index_dir: str | None = None, **options: Any
 ) -> hot_swap.HotSwap[Versions, ServedModel]:
   """Loads a model that newer versions may replace; arguments as for `load`."""
   build_sparse = KeptBm25()

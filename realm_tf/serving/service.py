@@ -10,7 +10,7 @@ import functools
 import gc
 import threading
 import time
-from typing import Any, Optional, Union
+from typing import Any
 
 from absl import logging
 import prometheus_client
@@ -90,10 +90,10 @@ class Service:
     self,
     live: Live,
     *,
-    log: Optional[changes.DocumentLog] = None,
-    completer: Optional[masked_sentences.Completer] = None,
-    top_k: Optional[int] = None,
-    batch_size: Optional[int] = None,
+    log: changes.DocumentLog | None = None,
+    completer: masked_sentences.Completer | None = None,
+    top_k: int | None = None,
+    batch_size: int | None = None,
     queue_size: int = 256,
   ):
     self._live, self._top_k = live, top_k
@@ -102,7 +102,7 @@ class Service:
     self._answering = threading.Lock()
     self._busy_until = 0.0  # A time of time.monotonic.
     edits = live.current.edits
-    self.writer: Optional[writer_lib.Writer] = None
+    self.writer: writer_lib.Writer | None = None
     if edits is not None:
       self.writer = writer_lib.Writer(
         *(edits, log, self._answering),
@@ -190,7 +190,7 @@ class Service:
 
   def _answer(
     self, questions: Sequence[str]
-  ) -> Sequence[Union[answer_lib.Answer, Exception]]:
+  ) -> Sequence[answer_lib.Answer | Exception]:
     self.metrics.batch_sizes.observe(len(questions))
     with self._answering:
       try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import concurrent.futures
 import threading
 import traceback
-from typing import Any, Generic, Optional, TypeVar, Union
+from typing import Any, Generic, TypeVar
 
 from absl import logging
 
@@ -19,7 +19,7 @@ from realm_tf import errors
 Item = TypeVar('Item')
 Result = TypeVar('Result')
 Work = Callable[[], Any]
-Pair = tuple[Union[Item, Work], concurrent.futures.Future]
+Pair = tuple[Item | Work, concurrent.futures.Future]
 
 
 class Batcher(Generic[Item, Result]):
@@ -37,7 +37,7 @@ class Batcher(Generic[Item, Result]):
 
   def __init__(
     self,
-    handle: Callable[[Sequence[Item]], Sequence[Union[Result, Exception]]],
+    handle: Callable[[Sequence[Item]], Sequence[Result | Exception]],
     batch_size: int = 16,
     *,
     queue_size: int = 256,
@@ -65,7 +65,7 @@ class Batcher(Generic[Item, Result]):
     return self._worker.is_alive() and not self._is_closed
 
   def submit(
-    self, items: Sequence[Union[Item, Work]], ignores_size: bool = False
+    self, items: Sequence[Item | Work], ignores_size: bool = False
   ) -> list[concurrent.futures.Future]:
     """Queues all items or none; returns a future for each.
 
@@ -102,7 +102,7 @@ class Batcher(Generic[Item, Result]):
       self._run(batch)
       del batch  # Frees the answers, which hold texts of the corpus.
 
-  def _next_batch(self, last_size: int) -> Optional[list[Pair]]:
+  def _next_batch(self, last_size: int) -> list[Pair] | None:
     """Returns items with their futures, maybe none; None after `close`."""
     with self._changed:
       self._wait_for(last_size, self._wait_secs)
@@ -130,7 +130,7 @@ class Batcher(Generic[Item, Result]):
     items: list[Any] = [pair for pair in batch if not callable(pair[0])]
     if not items:
       return
-    results: Sequence[Union[Result, Exception]]
+    results: Sequence[Result | Exception]
     try:
       results = self._handle([item for item, _ in items])
     except Exception as error:  # The worker must survive a failed batch.

@@ -20,7 +20,6 @@ between two models.
 from collections.abc import Callable, Sequence
 import concurrent.futures
 import threading
-from typing import Optional, Union
 
 from absl import logging
 
@@ -33,8 +32,8 @@ MAX_EDITS = 100  # Blocks with a changed text.
 _CHANGES_AT_ONCE = 64
 _GATHER_SECS = 0.1
 
-AnyChange = Union[changes_lib.Change, changes_lib.Edit]
-Outcome = Optional[errors.RequestError]
+AnyChange = changes_lib.Change | changes_lib.Edit
+Outcome = errors.RequestError | None
 
 
 class Writer:
@@ -54,7 +53,7 @@ class Writer:
   def __init__(
     self,
     edits: edited_corpus.EditedCorpus,
-    log: Optional[changes_lib.DocumentLog],
+    log: changes_lib.DocumentLog | None,
     answering: threading.Lock,
     is_busy: Callable[[], bool],
   ):
@@ -106,7 +105,7 @@ class Writer:
       for change, refused in zip(changes, outcomes, strict=True)
       if refused is None
     ]
-    change: dict[str, Optional[changes_lib.Document]] = {}
+    change: dict[str, changes_lib.Document | None] = {}
     for each in accepted:
       if not isinstance(each, changes_lib.Edit):
         change |= each
