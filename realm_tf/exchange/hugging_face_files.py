@@ -5,7 +5,7 @@ ones stay in their files, which are mapped into memory. Files of an object store
 are first copied to this machine.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 import os
 import tempfile
 from typing import Any
@@ -52,39 +52,21 @@ def wrong(path: str, must: str, found: Any) -> errors.UserError:
 
 
 class Rows:
-  """Embeddings of blocks, float32 [N, D], read by slices.
+  """Embeddings of blocks, [N, D], a tensor of a file that is read by slices.
 
   The authors' block embeddings take 6.84 GB (Section 3.3). An index copies them
-  shard by shard. `path` is for errors.
+  shard by shard, and checks them.
   """
 
-  def __init__(
-    self, shape: tuple[int, ...], read: Callable[[slice], np.ndarray], path: str
-  ):
-    if len(shape) != 2:
-      raise errors.UserError(
-        f'Embeddings of blocks must have a row for each block. Found shape '
-        f'{shape} in {path}. Save them again, or leave them out.'
-      )
-    self.shape = shape
-    self._read = read
-    self._path = path
+  def __init__(self, tensor: Any):
+    self._tensor = tensor
+    self.shape: tuple[int, ...] = tuple(tensor.get_shape())
 
   def __len__(self) -> int:
     return self.shape[0]
 
   def __getitem__(self, rows: slice) -> np.ndarray:
-    """Reads a slice of step 1, float32 [n, D]."""
-    start, stop, _ = rows.indices(len(self))
-    if start >= stop:
-      return np.zeros([0, self.shape[1]], np.float32)
-    values = self._read(slice(start, stop))
-    if not np.isfinite(values).all():
-      raise errors.UserError(
-        f'Embeddings must be finite. Found NaN or infinity in rows {start} to '
-        f'{stop} of {self._path}. Copy it again.'
-      )
-    return values
+    return self._tensor[rows]
 
 
 class Tensors(Mapping[str, np.ndarray]):
@@ -129,30 +111,12 @@ class Tensors(Mapping[str, np.ndarray]):
     self._read[name] = array
     return array
 
-  def shape(self, name: str) -> tuple[int, ...]:
-    """Returns a tensor's shape without reading it, () without the tensor."""
-    if name not in self:
-      return ()
-    _, file, own = self._places[name]
-    return tuple(file.get_slice(own).get_shape())
-
   def rows(self, name: str) -> Rows | None:
-    """Returns a float32 matrix to read by rows, or None if it is missing."""
+    """Returns a matrix to read by rows, or None if it is missing."""
     if name not in self:
       return None
-    path, file, own = self._places[name]
-    dtype = file.get_slice(own).get_dtype()
-    if dtype != 'F32':
-      raise errors.UserError(
-        f'{name} must be a matrix of F32. Found {dtype} in {path}. Save it '
-        'again as float32.'
-      )
-    # The function keeps this object, and so the copy of a remote file.
-    return Rows(
-      self.shape(name),
-      lambda rows: self._places[name][1].get_slice(own)[rows],
-      path,
-    )
+    _, file, own = self._places[name]
+    return Rows(file.get_slice(own))
 
   def _add(self, path: str) -> None:
     """Adds a file's tensors, and the second names in the file's metadata."""

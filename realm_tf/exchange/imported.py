@@ -42,7 +42,7 @@ class Imported(NamedTuple):
   arrays: dict[str, np.ndarray]
   report: weights.LoadReport  # As `hugging_face_names.convert` returns it.
   finetuning: config_lib.FinetuningConfig = config_lib.FinetuningConfig()
-  embeddings: hugging_face_files.Rows | None = None
+  embeddings: hugging_face_files.Rows | np.ndarray | None = None
   blocks_file: str | None = None
   vocab_file: str | None = None
   notes: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ import dataclasses
 import os
 
 from absl import logging
+import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
@@ -81,7 +82,7 @@ def write(
 
 
 def _write_index(
-  rows: hugging_face_files.Rows,
+  rows: hugging_face_files.Rows | np.ndarray,
   loaded: weights.LoadReport,
   config: config_lib.ExperimentConfig,
   model: realm_model.RealmModel,
@@ -112,10 +113,10 @@ def _write_index(
     raise _other_number(len(rows), table.num_blocks, corpus_dir)
   model_files.check_vocabulary(output_dir, tokenizer, table)
   size = config.model.embedder.embedding_size
-  if rows.shape[1] != size:
+  if rows.shape[1:] != (size,):
     raise errors.UserError(
       f'The rows of block_emb must have the width of the embedder, {size}. '
-      f'Found {rows.shape[1]}. Give the embedder of this index.'
+      f'Found shape {rows.shape}. Give the embedder of this index.'
     )
   builder = index_builder.IndexBuilder(
     table, config, tokenizer.special_ids, tokenizer.mask_id, model
@@ -141,7 +142,7 @@ def _check_vocabulary(
 
 
 def _blocks(
-  path: str, rows: hugging_face_files.Rows | None
+  path: str, rows: hugging_face_files.Rows | np.ndarray | None
 ) -> Iterator[sources.Article]:
   """Yields the blocks; UserError at the end unless each has a row."""
   count = 0

@@ -20,7 +20,6 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.exchange import hugging_face_files
 from realm_tf.exchange import hugging_face_names
 from realm_tf.exchange import imported
 from realm_tf.model import bert as bert_lib
@@ -146,15 +145,12 @@ def _part(
   arrays: dict[str, np.ndarray] = {}
   berts: dict[str, config_lib.BertConfig] = {}
   used, missing, left_over = [], [], [*source.left_over]
-  rows = None
+  rows: np.ndarray | None = None
   for kind, theirs in source.arrays.items():
     names = source.names[kind]
     if kind == INDEX:
-      ((name, matrix),) = theirs.items()
+      ((name, rows),) = theirs.items()
       used.append(names[name])
-      rows = hugging_face_files.Rows(
-        matrix.shape, matrix.__getitem__, source.prefix
-      )
       continue
     berts[kind] = _bert_config(theirs, names, source.prefix, num_heads)
     ours, report = hugging_face_names.convert(

@@ -66,7 +66,6 @@ class SafetensorsFilesTest(parameterized.TestCase):
   def test_reads_only_requested_tensors(self):
     self._write(_file({'a': _entry('I64', (1,))}, bytes(8)))
     tensors = self._open()
-    self.assertEqual(tensors.shape('a'), (1,))
     with self.assertRaisesRegex(errors.UserError, 'a of I64'):
       tensors['a']
 
@@ -98,21 +97,16 @@ class SafetensorsFilesTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'must be in one file'):
       self._open()
 
-  def test_rows_are_read_by_slices_and_must_be_finite(self):
-    values = np.arange(12, dtype=np.float32).reshape(4, 3)
-    values[3, 1] = np.nan
-    weights.write({'a': values, 'b': values[0]}, self.path)
+  def test_rows_are_read_by_slices(self):
+    values = np.arange(12, dtype=np.float16).reshape(4, 3)
+    weights.write({'a': values}, self.path)
     tensors = self._open()
     self.assertIsNone(tensors.rows('c'))
     rows = tensors.rows('a')
     self.assertLen(rows, 4)
     self.assertEqual(rows.shape, (4, 3))
-    for start, stop in ((0, 3), (1, 2), (2, 2), (9, 12)):
+    for start, stop in ((0, 3), (1, 2), (2, 4)):
       np.testing.assert_array_equal(rows[start:stop], values[start:stop])
-    with self.assertRaisesRegex(errors.UserError, 'rows 2 to 4 of .*model'):
-      _ = rows[2:9]
-    with self.assertRaisesRegex(errors.UserError, 'must have a row for each'):
-      tensors.rows('b')
 
   def test_remote_files_are_copied_first(self):
     values = np.ones([2, 3], np.float32)
