@@ -148,7 +148,12 @@ class Recipe:
 
   def _needs(self, read: Iterable[Any]) -> frozenset[str]:
     """Returns the stages that write one of `read`, or a file in it."""
-    outputs = [item for value in read for item in _outputs(value)]
+    outputs = [
+      item
+      for value in read
+      for item in _items(value)
+      if isinstance(item, Output)
+    ]
     folders = tuple(f'{output}/' for output in outputs)
     inside = [n for n, s in self.stages.items() if s.output.startswith(folders)]
     return frozenset([*inside, *(output.stage for output in outputs)])
@@ -165,19 +170,15 @@ class Recipe:
     self._finish(self)
 
 
-def _outputs(value: Any) -> Iterator[Output]:
-  """Yields the outputs in a flag's value, also in lists of lists."""
-  if isinstance(value, list):
-    for item in value:
-      yield from _outputs(item)
-  elif isinstance(value, Output):
-    yield value
+def _items(value: Any) -> list[Any]:
+  """Returns the values of a flag that may be repeated."""
+  return value if isinstance(value, list) else [value]
 
 
 def arguments(flags: dict[str, Any]) -> Iterator[str]:
   """Yields '--name=value'; a list repeats its flag, None and '' are no flag."""
   for name, value in flags.items():
-    for item in value if isinstance(value, list) else [value]:
+    for item in _items(value):
       if isinstance(item, bool):
         yield f'--{name}' if item else f'--no{name}'
       elif item not in (None, ''):

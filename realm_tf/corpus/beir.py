@@ -67,14 +67,10 @@ def _file(folder: str, *names: str) -> str:
   for candidate in (*paths, *(f'{path}.gz' for path in paths)):
     if tf.io.gfile.exists(candidate):
       return candidate
-  found = f'Found no {paths[0]}. Check the path and the split.'
-  inner = tf.io.gfile.glob(os.path.join(folder, '*', names[0]))
-  if inner:  # CQADupStack, whose measures are the mean of its folders'.
-    each = ', '.join(path.removesuffix(names[0])[:-1] for path in sorted(inner))
-    found = f'Found one in each of {each}. Give one at a time.'
   raise errors.UserError(
     f"'{PREFIX}DIR' must be a BEIR folder, with corpus.jsonl, queries.jsonl "
-    f'and qrels/SPLIT.tsv. {found}'
+    f'and qrels/SPLIT.tsv. Found no {paths[0]}. Check the path and the split; '
+    'of CQADupStack name one folder.'
   )
 
 

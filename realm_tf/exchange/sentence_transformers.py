@@ -240,21 +240,17 @@ def _modules(directory: str, path: str) -> dict[str, str]:
   found = []
   for entry in entries:
     module = hugging_face_files.check(entry, _MODULE, path)
-    kind = module['type'].rpartition('.')[2]
-    if not module['type'].startswith(_PACKAGE) or kind not in _ORDERS[-1]:
-      raise hugging_face_files.wrong(
-        path,
-        'list no modules but Transformer, Pooling, Dense and Normalize',
-        json_text.shown(module['type']),
-      )
+    kind = module['type']
+    if kind.startswith(_PACKAGE):
+      kind = kind.rpartition('.')[2]
     place = module['path']
     found.append((kind, os.path.join(directory, place) if place else directory))
   kinds = tuple(kind for kind, _ in found)
   if kinds not in _ORDERS:
     raise hugging_face_files.wrong(
       path,
-      'list Transformer, Pooling and, if at all, Dense and Normalize, in this '
-      'order',
+      'list Transformer, Pooling and, if at all, Dense and Normalize of '
+      'sentence-transformers, in this order, and no others',
       kinds[:8],
     )
   return dict(found)

@@ -119,7 +119,7 @@ class RunnerTest(parameterized.TestCase):
     a = recipe.stage('a', 'x', output=runner.OUTPUT)
     recipe.stage('inside', 'x', at=a / 'index', output=runner.OUTPUT / 'y')
     b = recipe.stage('b', 'x', input=[a], output=runner.OUTPUT)
-    recipe.stage('c', 'x', input=[['file'], [b / 'z']], output=runner.OUTPUT)
+    recipe.stage('c', 'x', input=['file', b / 'z'], output=runner.OUTPUT)
     _, inside, b, c = recipe.stages.values()
     self.assertEqual(c.needs, {'b'})
     self.assertEqual(inside.flags, {'output': 'run/a/index/y'})
