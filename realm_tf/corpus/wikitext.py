@@ -224,15 +224,6 @@ def _of_template(node: nodes.Template) -> str:
 
 
 # Disambiguation and name pages, by their templates and categories.
-# Rules out most pages quickly.
-_HINT = re.compile(
-  r'disambig|\{\{\s?(?:template:\s?)?(?:dab|[\w-]*dis\b|[\w-]*dab\b|surname|given|forename|'
-  r'letter|begriffs|homonym|desambig|disambigua|doorverwijs|dp\b|förgren|gren|'
-  r'неоднознач|ujednoznacz|rozcestník|egyért|täsmennys|曖昧さ回避|aimai|消歧|'
-  r'동음이의|flertydig|peker|anlam|багатознач|định hướng)'
-  r'|begriffsklärung|homonymie',
-  re.IGNORECASE,
-)
 # An unclosed comment hides the rest of the page.
 _UNREAD = re.compile(
   r'<!--.*?(?:-->|\Z)|<nowiki>.*?</nowiki>|<pre\b[^<>/]*>.*?</pre>',
@@ -270,8 +261,6 @@ _CATEGORY = re.compile(
 
 def is_disambiguation(markup: str) -> bool:
   """Returns whether a page with `markup` is a disambiguation page."""
-  if not _HINT.search(markup):
-    return False
   markup = _UNREAD.sub('', markup)
   for name in map(_normal, _TEMPLATE.findall(markup)):
     family = _FAMILY.fullmatch(name)
