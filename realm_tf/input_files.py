@@ -1,7 +1,7 @@
 """Reads small files from outside whole.
 
 Opening a FIFO, or reading a device, might never end. Code that opens files
-itself calls `check` or `kind` first.
+itself calls `check` first.
 """
 
 from collections.abc import Callable
@@ -48,27 +48,27 @@ def split_of(item: str) -> tuple[str, str]:
   return (item, '') if is_name else (name, split)
 
 
-def kind(path: str) -> str:
-  """Returns e.g. 'a FIFO' if `path` exists and is no file, else ''."""
-  if '://' in path:
-    return ''
+def check(path: str) -> None:
+  """Raises UserError if `path` exists and is no regular file."""
   try:
     mode = os.stat(path).st_mode
   except (OSError, ValueError):  # Opening it raises a better error.
-    return ''
-  if stat.S_ISREG(mode):
-    return ''
-  return _KINDS.get(stat.S_IFMT(mode), 'a device')
-
-
-def check(path: str) -> None:
-  """Raises UserError if `path` exists and is no regular file."""
-  found = kind(path)
-  if found:
+    return
+  if not stat.S_ISREG(mode):
+    found = _KINDS.get(stat.S_IFMT(mode), 'a device')
     raise errors.UserError(
       f'{path} must be a regular file. Found {found}. Give a file, or remove '
       'it.'
     )
+
+
+def opener(path: str) -> tuple[Callable, type[Exception]]:
+  """Returns the function that opens a file, and the error that it may raise."""
+  if '://' not in path:
+    return open, OSError
+  import tensorflow as tf  # Takes seconds, so not for local files.
+
+  return tf.io.gfile.GFile, tf.errors.OpError
 
 
 def read(path: str, advice: str = '') -> bytes:
@@ -77,17 +77,11 @@ def read(path: str, advice: str = '') -> bytes:
   `advice` is the last sentence of the error.
   """
   check(path)
-  open_file: Callable = open
-  failures: tuple[type[Exception], ...] = OSError, ValueError
-  if '://' in path:
-    import tensorflow as tf  # Takes seconds, so not for local files.
-
-    open_file = tf.io.gfile.GFile
-    failures += (tf.errors.OpError,)
+  open_file, failure = opener(path)
   try:
     with open_file(path, 'rb') as file:
       return file.read()
-  except failures as error:
+  except (OSError, ValueError, failure) as error:
     reason = 'no such file'
     if type(error).__name__ not in ('FileNotFoundError', 'NotFoundError'):
       reason = getattr(error, 'strerror', '') or str(error)

@@ -1,7 +1,7 @@
 """Finds input files, decompresses them by content, and streams their lines."""
 
 import bz2
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 import contextlib
 import functools
 import glob
@@ -212,24 +212,15 @@ def typed_lines(stream: BinaryIO) -> Iterator[str]:
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[BinaryIO]:
   """Opens a file of any kind as decompressed bytes."""
-  kind = input_files.kind(path)
-  if kind:
-    raise errors.UserError(
-      f'{path} must be a file. Found {kind}. Copy its content to a file.'
-    )
-  opener: Callable = open
-  damage: tuple[type[Exception], ...] = _DAMAGE
-  if '://' in path:
-    import tensorflow as tf
-
-    opener, damage = tf.io.gfile.GFile, (*_DAMAGE, tf.errors.OpError)
+  input_files.check(path)
+  open_file, failure = input_files.opener(path)
   try:
-    with opener(path, 'rb') as file:
+    with open_file(path, 'rb') as file:
       magic = file.read(6)
       file.seek(0)
       found = [_COMPRESSIONS[m] for m in _COMPRESSIONS if magic.startswith(m)]
       yield found[0].open(file, 'rb') if found else file
-  except damage as error:
+  except (*_DAMAGE, failure) as error:
     raise errors.UserError(
       f'{path} must be readable. Found: {error}. Copy the file again.'
     ) from error

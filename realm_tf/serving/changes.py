@@ -68,11 +68,7 @@ class DocumentLog:
   """
 
   def __init__(self, path: str, corpus_fingerprint: str):
-    if kind := input_files.kind(path):
-      raise errors.UserError(
-        f'--documents_log must be a file. Found {kind} ({path}). Name another '
-        'file.'
-      )
+    input_files.check(path)
     try:
       self._database = sqlite3.connect(
         os.path.realpath(path),

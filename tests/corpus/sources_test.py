@@ -201,7 +201,7 @@ class ArticleRecordsTest(input_case.InputCase):
   def test_a_pipe_is_refused_and_not_waited_for(self):
     path = os.path.join(self.create_tempdir().full_path, 'pipe')
     os.mkfifo(path)
-    self.assert_refused(path, ' must be a file. Found a FIFO')
+    self.assert_refused(path, ' must be a regular file. Found a FIFO')
 
 
 _GOOD = '{"text": "Bern is old.", "spans": [[0, 4]], "id": 7}\n'
