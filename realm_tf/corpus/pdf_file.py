@@ -97,12 +97,13 @@ def _drop_margins(pages: list[list[_Line]]) -> None:
     for line in {*order[:_NUM_OUTER], *order[-_NUM_OUTER:]}
   ]
   found = collections.Counter(text for *_, texts in outer for text in {*texts})
+  are_headers = [
+    max(found[text] for text in texts) >= _FEWEST_PAGES for *_, texts in outer
+  ]
   votes: collections.Counter[int] = collections.Counter()
-  for _, line, texts in outer:
-    is_header = max(found[text] for text in texts) >= _FEWEST_PAGES
+  for (_, line, _), is_header in zip(outer, are_headers):
     votes[round(line.y)] += 1 if is_header else -1
-  for lines, line, texts in outer:
-    is_header = max(found[text] for text in texts) >= _FEWEST_PAGES
+  for (lines, line, _), is_header in zip(outer, are_headers):
     if is_header or votes[round(line.y)] > 0:
       lines.remove(line)
 
