@@ -24,7 +24,6 @@ from . import recipe as recipe_lib
 
 import realm_tf
 from realm_tf import errors
-from realm_tf import json_text
 from realm_tf.config import config_files
 
 _READ_BYTES = 1 << 22
@@ -101,8 +100,12 @@ def is_done(recipe: recipe_lib.Recipe) -> bool:
 
 
 def read(run_dir: str, name: str) -> dict[str, Any]:
-  """Returns a stage's record; an empty one if it never ran."""
-  return json_text.read(os.path.join(run_dir, '.stages', f'{name}.json')) or {}
+  """Returns a stage's record; {} if there is none, or no whole one."""
+  try:
+    with open(os.path.join(run_dir, '.stages', f'{name}.json')) as file:
+      return json.load(file)
+  except (OSError, ValueError):
+    return {}
 
 
 def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:

@@ -16,7 +16,6 @@ from realm_tf.corpus import record_fields
 
 _TFDS, _HF_DISK = PREFIXES = 'tfds:', 'hf_disk:'
 _BATCH_ROWS = 1024
-_Records = Iterator[tuple[str, dict[str, Any]]]
 
 # Marks in wiki40b's texts.
 _WIKI40B_TITLE = re.compile(r'\s*_START_ARTICLE_\n(.*)\n')
@@ -32,7 +31,7 @@ class _File(TypedDict):
 _SAVED = {'_data_files': list[_File]}
 
 
-def read(item: str, names: Collection[str]) -> _Records:
+def read(item: str, names: Collection[str]) -> record_fields.Records:
   """Yields (place, record) of a dataset; removes wiki40b's marks from texts.
 
   Args:
@@ -79,7 +78,7 @@ def read_tagged_sentences(
     yield _as_text(record.get('title', b'')), _as_text(text), found
 
 
-def read_table(path: str, names: Collection[str]) -> _Records:
+def read_table(path: str, names: Collection[str]) -> record_fields.Records:
   """Yields ('file, row number', record) of a local Parquet or Arrow file.
 
   Reads the columns in `names`, in any case; without any such column, all.

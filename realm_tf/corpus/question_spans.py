@@ -15,7 +15,7 @@ from typing import NamedTuple
 from realm_tf.corpus import dates
 from realm_tf.text import english
 
-DATE, NUMBER, PERSON, PLACE, NAME, PHRASE, REASON = KINDS = (
+DATE, NUMBER, PERSON, PLACE, NAME, PHRASE, REASON = (
   'dates',
   'numbers',
   'persons',
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
   Attributes:
     start: First character of the answer.
     end: Its end.
-    kind: One of KINDS.
+    kind: One of DATE to REASON.
     first: First character that a question leaves out: of a preposition, an
       article, or the answer.
     last: End of the words that a question leaves out, as a noun after a number.

@@ -54,7 +54,6 @@ _WRAPPERS = re.compile(r'array|(frozen)?set|str_|(int|float)\d+')
 _MAX_DEPTH = 3
 _MAX_LITERAL = 1_000_000  # Characters of a Python list.
 _WRONG_LISTS = ValueError, TypeError, SyntaxError, MemoryError, RecursionError
-_Records = Iterator[tuple[str, dict[str, Any]]]
 
 
 class Question(NamedTuple):
@@ -122,7 +121,7 @@ def read_questions(
   return questions
 
 
-def _read(path: str) -> _Records:
+def _read(path: str) -> record_fields.Records:
   """Yields (place, record) of all files or of a dataset."""
   if path.startswith(datasets.PREFIXES):
     yield from datasets.read(path, _NAMES)
@@ -138,7 +137,7 @@ def _read(path: str) -> _Records:
       yield where, {_REGEX: True, **record} if is_regex else record
 
 
-def _read_columns(path: str) -> _Records:
+def _read_columns(path: str) -> record_fields.Records:
   """Yields the records of DPR's or of CuratedTREC's columns."""
   lines = (line for _, line in files.read_lines(path) if line.strip())
   if next(lines, '').count('\t') == 1:

@@ -35,6 +35,7 @@ ARTICLE_GROUPS = (
 # Objects with more fields of a document, such as LangChain's.
 METADATA = 'metadata', 'meta'
 
+Records = Iterator[tuple[str, dict[str, Any]]]  # Place, record.
 _TABLE = dict[str, dict[str, Any]]
 _SPLIT = json_text.object_of({'columns': list[str], 'data': list[list]})
 # HotpotQA's paragraphs, in its own files and in Hugging Face's.

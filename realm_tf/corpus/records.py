@@ -29,7 +29,6 @@ _NUM_SNIFFED = 5  # Lines that must have the same form.
 _PAIR = re.compile(r'\S+\t(?!"?\[)[^\t]+')
 _PAIR_NAMES = ['id', 'text']
 _ESCAPE = re.compile(r'\\([\\"])')
-_Records = Iterator[tuple[str, dict[str, Any]]]
 
 csv.field_size_limit(sys.maxsize)  # A field may be a long article.
 
@@ -55,7 +54,7 @@ def read(
   format: str,  # pylint: disable=redefined-builtin
   names: Collection[str],
   counts: counts_lib.Counts = counts_lib.STRICT,
-) -> _Records:
+) -> record_fields.Records:
   """Yields (place, record); reads the columns `names` of a table.
 
   `counts` may skip bad lines and rows. A syntax error in an array or in
@@ -75,7 +74,7 @@ def read(
 
 def read_json_lines(
   path: str, counts: counts_lib.Counts = counts_lib.STRICT
-) -> _Records:
+) -> record_fields.Records:
   """Yields ('file:line', object) of each line; `counts` may skip bad ones."""
   lines = (
     (f'{path}:{number}', part)
@@ -129,7 +128,7 @@ def _are_pairs(lines: list[str]) -> bool:
 
 def _read_csv(
   path: str, names: Collection[str], counts: counts_lib.Counts
-) -> _Records:
+) -> record_fields.Records:
   """Yields ('file:line', record) of rows below a header, or of pairs."""
   first = files.first_lines(files.head(path), _NUM_SNIFFED) or ['']
   mark, header = delimiter(first[0], names), _PAIR_NAMES

@@ -53,7 +53,7 @@ def read_articles(
   inputs: Sequence[str],
   format: str = 'auto',  # pylint: disable=redefined-builtin
   drop_lists: bool = False,
-  counts: counts_lib.Counts | None = None,
+  counts: counts_lib.Counts = counts_lib.STRICT,
   keys: article_records.Keys = _ANY_KEYS,
   first_number: int = 0,
   find_known: Callable[[str], str] = lambda article_id: '',
@@ -73,7 +73,6 @@ def read_articles(
     find_known: Maps an id to the place that has it already, or ''.
     num_workers: Number of processes that render wikitext and documents.
   """
-  counts = counts or counts_lib.Counts()
   items = expand(inputs, format)
 
   def read(counts: counts_lib.Counts) -> Iterator[_Placed]:
@@ -281,7 +280,7 @@ class TaggedSentence(NamedTuple):
 
 
 def read_tagged(
-  inputs: Sequence[str], counts: counts_lib.Counts | None = None
+  inputs: Sequence[str], counts: counts_lib.Counts = counts_lib.STRICT
 ) -> Iterator[TaggedSentence]:
   """Returns the sentences of all `inputs`; reports missing files at once.
 
@@ -289,7 +288,6 @@ def read_tagged(
     inputs: Files, directories and globs of lines {"text": str, "spans":
       [[start, end]], "id": optional}, or 'tfds:NAME'.
   """
-  counts = counts or counts_lib.Counts()
   items = expand(inputs)
 
   def sentences() -> Iterator[TaggedSentence]:
