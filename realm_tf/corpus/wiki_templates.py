@@ -245,14 +245,8 @@ _SIGNS = frozenset('$£€¥₹+-−–—/×=~≈<>±‘“«#^*')
 _DASHES = ('–', '—', '-')
 
 
-def cut(text: str) -> str:
-  """Returns `text` without holes and without sentences that lack a word."""
-  if not _HOLE.search(text):
-    return text
-  return '\n'.join(map(_cut_line, text.split('\n')))
-
-
-def _cut_line(line: str) -> str:
+def cut(line: str) -> str:
+  """Returns a line without holes and without sentences that lack a word."""
   if _HOLE.search(line):
     line = _BRACKETS.sub(_cut_brackets, line)
   if not _HOLE.search(line):
@@ -272,8 +266,6 @@ def _keep_space(match: re.Match) -> str:
 
 
 def _cut_brackets(match: re.Match) -> str:
-  if not _HOLE.search(match.group(1)):
-    return match.group()
   if _is_broken(match.group(1), in_brackets=True):
     return ''
   return _HOLE.sub(_keep_space, match.group())

@@ -14,8 +14,6 @@ from mwparserfromhell import nodes
 
 from realm_tf.corpus import article_records
 from realm_tf.corpus import wiki_templates as templates
-from realm_tf.corpus.wiki_templates import HOLE
-from realm_tf.corpus.wiki_templates import LOST
 
 Article = article_records.Article
 DISAMBIGUATION = 'disambiguation'
@@ -61,7 +59,7 @@ _BEFORE_LINES = (
   # Markup that is not closed.
   (re.compile(r'<ref\b[^\n]*', re.IGNORECASE), ''),
   (re.compile(r'\[\[(?:file|image|category):[^\n]*', re.IGNORECASE), ''),
-  (re.compile(r'\{\{[^\n]*'), HOLE),
+  (re.compile(r'\{\{[^\n]*'), templates.HOLE),
   (re.compile(r"\[\[|\]\]|\{\{+|\}\}+|\{\||\|\}|''+|<!--|-->|<nowiki/?"), ''),
   (re.compile(r'__[A-Z]{3,}__'), ''),  # Behavior switches.
   (_SPACES, ' '),
@@ -123,7 +121,8 @@ def without_marks(text: str) -> str:
   text = TAG.sub(_of_lone_tag, raise_exponents(unescape(text)))
   for pattern, value in _BEFORE_LINES:
     text = pattern.sub(value, text)
-  text = templates.cut('\n'.join(filter(None, map(_line, text.split('\n')))))
+  lines = filter(None, map(_line, text.split('\n')))
+  text = '\n'.join(map(templates.cut, lines))
   for pattern, value in _AFTER_LINES:
     text = pattern.sub(value, text)
   lines = (line.strip() for line in text.split('\n'))
@@ -133,7 +132,7 @@ def without_marks(text: str) -> str:
 def _line(line: str) -> str:
   """Returns a line without its marks; '' for a heading or a table's line."""
   line = line.strip()
-  if line[:1] == '=' and line.rstrip(f' {HOLE}')[-1:] == '=':
+  if line[:1] == '=' and line.rstrip(f' {templates.HOLE}')[-1:] == '=':
     return ''
   return '' if _ODD_LINE.match(line) else _ITEM.sub('', line, count=1)
 
@@ -168,13 +167,13 @@ def _pieces(code: mwparserfromhell.wikicode.Wikicode) -> Iterator[str]:
       before = _of_link(node)
     elif isinstance(node, nodes.ExternalLink):
       text = _text(node.title) if node.title is not None else ''
-      before = text if node.brackets else HOLE
+      before = text if node.brackets else templates.HOLE
     elif isinstance(node, nodes.Tag):
       before = _of_tag(node, before[-1:].isalnum())
     elif isinstance(node, nodes.Template):
       before = _of_template(node)
     elif isinstance(node, nodes.Argument):
-      before = HOLE if node.default is None else _text(node.default)
+      before = templates.HOLE if node.default is None else _text(node.default)
     else:
       continue
     yield before
@@ -208,9 +207,9 @@ def _of_tag(node: nodes.Tag, follows_word: bool) -> str:
   text = ''.join(_pieces(node.contents))
   if name in FORMULAS:
     if follows_word:
-      return HOLE
+      return templates.HOLE
     text = templates.raise_digits(r'\^(\d)', text.strip())
-    return text if _SIMPLE_FORMULA.fullmatch(text) else LOST
+    return text if _SIMPLE_FORMULA.fullmatch(text) else templates.LOST
   return f'{mark}{text}{mark}'
 
 
