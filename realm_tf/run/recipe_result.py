@@ -36,9 +36,11 @@ def read(directory: str, given: Collection[str] = ()) -> dict[str, Any]:
   """Returns the values by the names of flags; {} if there is no realm.json.
 
   `examples` is the path of examples.json, if there is one. Values of `given`
-  are left out; a given search replaces the whole search.
+  are left out; a given search replaces the whole search. UserError while the
+  recipe has parts to make.
   """
   path = os.path.join(directory, NAME)
+  _check_finished(directory)
   if not os.path.exists(path):
     return {}
   values = json_text.read_object(path, _ADVICE)
@@ -59,6 +61,34 @@ def read(directory: str, given: Collection[str] = ()) -> dict[str, Any]:
     for name, value in found.items()
     if name not in left_out
   }
+
+
+def _check_finished(directory: str) -> None:
+  """Raises UserError if a part of a RUN_DIR is missing, or about to change.
+
+  RUN_DIR/.stages has a record of each stage; realm.json's has the keys of the
+  stages whose parts it names.
+  """
+  folder = os.path.join(directory, '.stages')
+  read_record = lambda stage: (
+    json_text.read(os.path.join(folder, f'{stage}.json'), dict[str, Any]) or {}
+  )
+  page = read_record(NAME)
+  is_given = not page and os.path.exists(os.path.join(directory, NAME))
+  if is_given or not os.path.isdir(folder):
+    return
+  keys = {NAME: page.get('key')}
+  for name, key in page.get('made_from', {}).items():
+    if name.startswith('stage '):
+      keys[name.removeprefix('stage ')] = key
+  for stage, key in keys.items():
+    record = read_record(stage)
+    if (record.get('state'), record.get('key')) != ('done', key):
+      raise errors.UserError(
+        f'{directory} must be the RUN_DIR of a recipe that has ended. Found '
+        f'that its stage {stage} has to run: the recipe still runs, or was '
+        'stopped. Wait for it, or run its command again.'
+      )
 
 
 def read_examples(path: str) -> dict[str, list[str]]:

@@ -1,5 +1,6 @@
-"""Tests for realm_tf.run.recipe_result: the page's examples."""
+"""Tests for realm_tf.run.recipe_result."""
 
+import json
 import os
 
 from absl.testing import absltest
@@ -7,6 +8,41 @@ from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.run import recipe_result
+
+
+class UnfinishedTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ({}, ''),  # Between two runs all fit.
+    ({'realm.json': None}, 'realm.json'),  # The first run has not come there.
+    ({'realm.json': ('begun', 'p')}, 'realm.json'),
+    ({'corpus': ('begun', 'c')}, 'corpus'),
+    ({'corpus': ('done', 'new')}, 'corpus'),  # The index is of the old one.
+    ({'eval': ('begun', 'e')}, ''),  # The page does not need it.
+  )
+  def test_a_recipe_that_runs_is_not_opened(self, changes, found):
+    run_dir = self.create_tempdir()
+    stages = {'realm.json': ('done', 'p'), 'corpus': ('done', 'c')} | changes
+    for name, stage in stages.items():
+      if not stage:
+        continue
+      record = dict(zip(('state', 'key'), stage, strict=True))
+      record['made_from'] = {'--corpus_dir': 'corpus', 'stage corpus': 'c'}
+      run_dir.create_file(f'.stages/{name}.json', json.dumps(record))
+    if found != 'realm.json':
+      run_dir.create_file('realm.json', '{"model_dir": "qa"}')
+    if not found:
+      self.assertLen(recipe_result.read(run_dir.full_path), 1)
+      return
+    with self.assertRaisesRegex(
+      errors.UserError, f'stage {found} has to run: .* still runs, .* again'
+    ):
+      recipe_result.read(run_dir.full_path)
+
+  def test_a_hand_made_realm_json_among_stages_is_opened(self):
+    run_dir = self.create_tempdir()
+    run_dir.create_file('.stages/inputs', '{}')
+    run_dir.create_file('realm.json', '{"model_dir": "qa"}')
+    self.assertLen(recipe_result.read(run_dir.full_path), 1)
 
 
 class ExamplesTest(parameterized.TestCase):
