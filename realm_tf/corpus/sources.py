@@ -119,7 +119,7 @@ def _distinct(
   for where, article in articles:
     name, reason = article.article_id, _drop_reason(article, drop_lists)
     if reason:
-      counts.drop(reason)
+      counts.drop(reason, file=where)
       continue
     before = find_known(name)
     if not before and hash(name) not in seen:
@@ -233,7 +233,7 @@ def _read_item(
     )
     yield from counts.parsed(whole, parse)
   except errors.UserError as error:  # Skips the rest of the file.
-    counts.error(error)
+    counts.error(error, file=item)
 
 
 def _recognize(path: str, keys: article_records.Keys) -> str:

@@ -265,6 +265,12 @@ class FolderTest(input_case.InputCase):
       f'{folder}/e.svg).',
     )
 
+  def test_a_blank_page_is_named(self):
+    path = self.file(_pdf(_LINE, [], _LINE), 'a.pdf')
+    counts = counts_lib.Counts()
+    self.assertLen(self.articles(path, counts=counts), 2)
+    self.assertEqual(counts.summary(), f' Left out: 1 empty ({path}#page=2).')
+
   @parameterized.parameters(
     ('pdf', _pdf(_LINE)[:99]),
     ('docx', b'PK\x03\x04word/'),

@@ -115,7 +115,8 @@ class CsvTest(input_case.InputCase):
     (article,) = self.articles(path, counts=counts)
     self.assertEqual(article, sources.Article('', _LONG, '0'))
     self.assertEqual(
-      counts.summary(), ' 1 articles without a title. Left out: 1 empty.'
+      counts.summary(),
+      f' 1 articles without a title. Left out: 1 empty ({path}:3).',
     )
 
   def test_flags_name_other_columns(self):

@@ -149,6 +149,12 @@ class LeftOutTest(input_case.InputCase):
     self.assertEqual(articles, [sources.Article('good', 'A town.', '0')])
     self.assertEqual(left_out, {counts_lib.UNREADABLE: 3})
 
+  def test_a_file_that_is_no_text_is_named(self):
+    path = self.file(b'\0\1', 'a.png')
+    counts = counts_lib.Counts(skip_errors=True)
+    self.assertEmpty(self.articles(path, counts=counts))
+    self.assertEqual(counts.summary(), f' Left out: 1 unreadable ({path}).')
+
   def test_skips_and_counts_broken_records(self):
     articles, left_out = self.skipping(
       self.file(
