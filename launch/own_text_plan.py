@@ -11,6 +11,7 @@ from realm_tf.config import config_files
 
 _PIECES_OF_WORD = 1.35
 _SHORTEST_BLOCK = 48
+_PACKED = 0.86  # Of a block, where the next sentence does not fit.
 _FILLED = 0.8  # Wordpieces of a batch that are no padding.
 _EMBEDDED = 0.4  # Time to embed a block, of the time to train on it.
 _START_SECS = 30.0  # Of a training: to import, to find blocks, to compile.
@@ -81,9 +82,7 @@ def make(
   needed = _PIECES_OF_WORD * survey['long_article'] + lengths.title_tokens
   block = max(math.ceil(needed / 16) * 16, _SHORTEST_BLOCK)
   block = min(block, lengths.block_tokens)
-  body = _FILLED * (block - lengths.title_tokens / 2)
-  num_blocks = round(_PIECES_OF_WORD * survey['num_words'] / body)
-  num_blocks = max(survey['num_articles'], num_blocks)
+  num_blocks = _num_blocks(survey, block, is_cut=needed > block)
   block_secs = _FILLED * block * survey['train_secs']
   steps = _steps(survey, num_blocks, is_imported)
   if is_imported and 'span_reader' in steps:
@@ -106,6 +105,21 @@ def make(
   seconds = _seconds(steps, resolved, num_blocks, block_secs)
   notes = [*_notes(survey, steps, 0 if measures or not minutes else held_out)]
   return Plan(resolved, steps, num_blocks, notes, seconds)
+
+
+def _num_blocks(survey: dict[str, Any], block: int, *, is_cut: bool) -> int:
+  """Returns about how many blocks of a length the text has.
+
+  Args:
+    is_cut: Whether articles are longer than a block.
+  """
+  # A survey by other code may lack the pieces.
+  title = min(survey.get('title_pieces', 5) + 3, block / 2)  # [CLS], [SEP].
+  pieces = survey.get('num_pieces', _PIECES_OF_WORD * survey['num_words'])
+  # On average, an article's last block is half full.
+  last = survey['num_articles'] / 2 if is_cut else 0
+  number = round(pieces / (_PACKED * (block - title)) + last)
+  return max(survey['num_articles'], number)
 
 
 def _seconds(

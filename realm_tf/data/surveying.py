@@ -3,6 +3,7 @@
 import collections
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import random
+import re
 from typing import Any
 
 from realm_tf import errors
@@ -16,6 +17,8 @@ from realm_tf.data import query_table
 _SAMPLE = 400  # Articles whose sentences are tagged.
 _BLOCK_WORDS = 60  # Words of a part of an article that counts as one block.
 _MIN_WORDS = 5
+_TOKEN = re.compile(r'\w+|[^\w\s]')
+_PIECES_OF_TOKEN = 1.12  # Wordpieces, by BERT's vocabulary.
 
 
 def look(
@@ -29,7 +32,7 @@ def look(
   texts `make_tagger` makes the tagger. UserError without an article.
   """
   rng = random.Random(0)
-  sample: list[str] = []
+  sample: list[tuple[str, ...]] = []
   names: set[str] = set()
   of_ids = {}
   number = 0
@@ -41,32 +44,42 @@ def look(
     # Reservoir sampling: each article is in the sample with equal probability.
     place = number - 1 if number <= _SAMPLE else rng.randrange(number)
     if place < _SAMPLE:
-      sample[place : place + 1] = [article.text]
+      sample[place : place + 1] = [article[:2]]
   if not sample:
     raise errors.UserError(
       'The input must have an article with text. Found none. Give other files, '
       'or --format or --text_key.'
     )
-  lengths = sorted(len(text.split()) for text in sample)
-  found = _tagged(sample, make_tagger(sample))
-  parts = {(span, part) for part, spans in found for span in spans}
-  num_parts = collections.Counter(span for span, _ in parts)
-  num_recurring = sum(
-    any(num_parts[span] > 1 for span in spans) for _, spans in found
-  )
+  titles, texts = zip(*sample, strict=True)
+  lengths = sorted(len(text.split()) for text in texts)
+  found = _tagged(texts, make_tagger(texts))
   factor = number / len(sample)
   survey = {
     'num_articles': number,
     'num_words': round(factor * sum(lengths)),
+    'num_pieces': round(factor * _num_pieces(texts)),
+    'title_pieces': round(_num_pieces(titles) / len(titles)),
     # Words that nine tenths of the articles do not exceed.
     'long_article': lengths[int(0.9 * len(lengths))],
     # With a salient span, and with one that another part of the sample has.
     'num_sentences': round(factor * len(found)),
-    'num_recurring': round(factor * num_recurring),
+    'num_recurring': round(factor * _num_recurring(found)),
     # The share that holds out a tenth of the titles, or of ids without one.
     'held_out_share': held_out.share_of(names),
   }
   return survey, of_ids
+
+
+def _num_recurring(found: Sequence[tuple[Any, set[str]]]) -> int:
+  """Returns how many sentences have a span that several parts have."""
+  parts = {(span, part) for part, spans in found for span in spans}
+  num_parts = collections.Counter(span for span, _ in parts)
+  return sum(any(num_parts[span] > 1 for span in spans) for _, spans in found)
+
+
+def _num_pieces(texts: Iterable[str]) -> float:
+  """Returns about how many wordpieces some texts have."""
+  return _PIECES_OF_TOKEN * sum(len(_TOKEN.findall(text)) for text in texts)
 
 
 def _tagged(

@@ -37,6 +37,8 @@ class LookTest(absltest.TestCase):
     self.assertEqual(found['num_articles'], 3)
     self.assertEqual(found['num_words'], 11 + 6 + 12)
     self.assertEqual(found['long_article'], 12)
+    # 29 words and 5 full stops, 1.12 wordpieces each: 38.08; no title.
+    self.assertEqual((found['num_pieces'], found['title_pieces']), (38, 0))
     self.assertEqual(found['num_sentences'], 3)
     self.assertEqual(found['num_recurring'], 2)
     self.assertEqual(names, {'2': '2'})

@@ -28,10 +28,11 @@ class OwnTextPlanTest(parameterized.TestCase):
   @parameterized.parameters(
     # 1.35 * 27 + 16 = 52.5 wordpieces, rounded up to a multiple of 16.
     (_SMALL, 64, 20, 50),
-    # 1.35 * 255,000 wordpieces, 0.8 * (100 - 8) = 73.6 in a block.
-    (_MIDDLE, 100, 4677, 50),
-    # 1.35 * 50,000,000 / 73.6 = 917,120 blocks: too many to index often.
-    (_LARGE, 100, 917_120, 600),
+    # 344,000 wordpieces, 0.86 * (100 - 8) = 79.12 in a block, and for each of
+    # 2,067 articles half a block more: 4,348 + 1,033.
+    (_MIDDLE, 100, 5381, 50),
+    # 68,000,000 / 79.12 + 50,000 blocks: too many to index often.
+    (_LARGE, 100, 909_454, 600),
   )
   def test_blocks_fit_the_articles(self, text, length, number, refresh):
     plan = _plan(text, is_imported=False)
@@ -40,7 +41,7 @@ class OwnTextPlanTest(parameterized.TestCase):
     self.assertEqual(plan.config.pretraining.refresh_every_steps, refresh)
 
   def test_three_short_articles_have_a_plan(self):
-    text = _SMALL | {'num_articles': 3, 'num_words': 60}
+    text = _SMALL | {'num_articles': 3, 'num_pieces': 80}
     finetuning = _plan(text, is_imported=False).config.finetuning
     self.assertEqual((finetuning.num_searched, finetuning.num_read), (1, 1))
 

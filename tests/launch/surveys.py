@@ -10,6 +10,8 @@ from launch import runner
 SMALL = {
   'num_articles': 20,
   'num_words': 540,
+  'num_pieces': 700,
+  'title_pieces': 5,
   'long_article': 27,
   'num_sentences': 60,
   'left_out': '',
@@ -23,6 +25,7 @@ SMALL = {
 MIDDLE = SMALL | {
   'num_articles': 2067,
   'num_words': 255_000,
+  'num_pieces': 344_000,
   'long_article': 200,
   'num_sentences': 9000,
   'left_out': '',
@@ -32,6 +35,7 @@ MIDDLE = SMALL | {
 LARGE = MIDDLE | {
   'num_articles': 100_000,
   'num_words': 50_000_000,
+  'num_pieces': 68_000_000,
   'long_article': 1200,
   'num_sentences': 2_000_000,
   'left_out': '',
