@@ -48,6 +48,8 @@ _SIZES = (
   'intermediate_size',
   'max_positions',
 )
+# No part starts at random: one shared tower fills both.
+_SEPARATED = 'model.embedder.shared_towers is False, was True'
 _NO_DATA: Mapping[str, Any] = {}
 
 
@@ -319,7 +321,9 @@ def _warn_of_another_embedder(
   changes = [
     change
     for change in config_files.differences(start.config, config)
-    if change.startswith('model.embedder.') and '_rate ' not in change
+    if change.startswith('model.embedder.')
+    and '_rate ' not in change
+    and change != _SEPARATED
   ]
   if changes:
     logging.warning(

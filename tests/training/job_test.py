@@ -117,17 +117,20 @@ class JobTest(tf.test.TestCase):
       self._load(model, None, one_layer)
 
   def test_another_embedder_than_the_start_has_is_told(self):
+    self._change(shared_towers=True)
     path, _ = self._publish('start', *_PARTS)
+    self._change(shared_towers=False)  # As fine-tuning: one fills both.
     with self.assertNoLogs(level='WARNING'):
       self._load(self._model(realm_model.MASKED_LM), path)
       self._load(self._model(realm_model.EMBEDDER), path)
-    changes = {'embedder': {'head': 'mean', 'dropout_rate': 0.5}}
-    self.inputs = self.inputs._replace(
-      config=tiny.changed(self.inputs.config, model=changes)
-    )
+    self._change(head='mean', dropout_rate=0.5)
     with self.assertLogs(level='WARNING') as logs:
       self._load(self._model(realm_model.EMBEDDER), path)
-    self.assertIn("model.embedder.head is 'mean', was 'cls'.", logs.output[0])
+    self.assertIn(": model.embedder.head is 'mean', was 'cls'.", logs.output[0])
+
+  def _change(self, **embedder):
+    config = tiny.changed(self.inputs.config, model={'embedder': embedder})
+    self.inputs = self.inputs._replace(config=config)
 
   def _begin(self, config=None, resume=False, data=()):
     job = job_lib.Job(self.run_dir, resume=resume)
