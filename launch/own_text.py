@@ -33,6 +33,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
 from realm_tf.config import names
+from realm_tf.run import recipe_result
 
 # Settings for an imported encoder; `own_text_plan` fits them to the text. Only
 # questions train its embedders: sentences improved no imported encoder clearly.
@@ -210,16 +211,9 @@ def main():
 def imported(recipe: runner.Recipe, stage: str, flag: str, given: str) -> str:
   """Returns the model directory that a flag gives, or '' for none."""
   path = given.removeprefix('hf:')
-  result = pathlib.Path(path, 'realm.json')
-  if result.is_file():  # RUN_DIR of a recipe.
-    try:
-      found = json.loads(result.read_text('utf-8'))
-      path = os.path.join(path, found.get(f'{flag}_dir', found['model_dir']))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-      raise errors.UserError(
-        f'{result} must name a model_dir. Found {error!r:.80}. Run its recipe '
-        'again.'
-      ) from error
+  if path:  # Maybe RUN_DIR of a recipe.
+    found = recipe_result.read(path)
+    path = found.get(f'{flag}_dir') or found.get('model_dir', path)
   if not path or os.path.isdir(os.path.join(path, 'params')):
     return runner.Input(path)
   if os.path.isdir(path):

@@ -50,7 +50,7 @@ def read(directory: str, given: Collection[str] = ()) -> dict[str, Any]:
       f'{_ADVICE}'
     )
   found = {name: each for name, each in values.items() if each is not None}
-  present = {name: _FIELDS[name] for name in found}
+  present = {name: _FIELDS[name] for name in {'model_dir', *found}}
   json_text.check(found, present, path, _ADVICE)
   examples = os.path.join(directory, EXAMPLES)
   if os.path.exists(examples):

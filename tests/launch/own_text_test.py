@@ -174,7 +174,9 @@ class OwnTextTest(parameterized.TestCase):
     for damaged in ('{', '[]', '{}', '{"model_dir": 3}'):
       folder = self.create_tempdir()
       folder.create_file('realm.json', damaged)
-      with self.assertRaisesRegex(errors.UserError, 'must name a model_dir'):
+      with self.assertRaisesRegex(
+        errors.UserError, r'realm[.]json.* must .*recipe again'
+      ):
         self._recipe(surveys.SMALL, reader=folder.full_path)
 
   def test_a_text_without_names_ends_with_a_search(self):

@@ -74,9 +74,9 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_a_key_that_nothing_reads_is_refused(self):
     run_dir = self.create_tempdir()
-    run_dir.create_file('realm.json', '{"answer_by": "text"}')
+    run_dir.create_file('realm.json', '{"model_dir": "/qa", "num_read": 2}')
     found = recipe_result.read(run_dir.full_path)
-    self.assertEqual(found, {'answer_by': 'text'})
+    self.assertEqual(found, {'model_dir': '/qa', 'num_read': 2})
     run_dir.create_file('realm.json', '{"answers_by": "text"}')
     with self.assertRaisesRegex(errors.UserError, "Found 'answers_by'"):
       recipe_result.read(run_dir.full_path)
