@@ -6,8 +6,8 @@
 
 Time: --minutes on all cores for the reader, and some minutes for the index.
 SQuAD's 2,069 validation paragraphs with MiniLM: recall@5 of questions 90.0, and
-95.3 with BM25's scores; exact match 27.0 after 13 minutes of one core without
-AMX (docs/results/real_text.md).
+95.3 with BM25's scores; exact match 30.1 with 8 minutes of two cores without AMX
+(docs/results/real_text.md).
 
 ARTICLES is an --input of bin.make_blocks, with its --format, --text_key,
 --title_key, --id_key and --on_error: a file, folder or glob of 20 articles or

@@ -137,3 +137,10 @@ class Reader(Protocol):
       body_ids: int32 [B, K, Lz].
       retrieval_scores: float32 [B, K].
     """
+
+
+class Judge(Protocol):
+  """Measures a system; means, intervals and tables follow from its values."""
+
+  def __call__(self, outcome: Any, /) -> Values:
+    """Yields (name, value of each question) of a `qa.outcome.Outcome`."""
