@@ -6,7 +6,7 @@
 
 Time: --minutes on all cores for the reader, and some minutes for the index.
 SQuAD's 2,069 validation paragraphs with MiniLM: recall@5 of questions 90.0, and
-95.3 with BM25's scores; exact match 30.1 with 8 minutes of two cores without AMX
+95.3 with BM25's scores; exact match 30.1, with 8 minutes of two slow cores
 (docs/results/real_text.md).
 
 ARTICLES is an --input of bin.make_blocks, with its --format, --text_key,
