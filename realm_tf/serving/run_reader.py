@@ -40,6 +40,7 @@ class Run(NamedTuple):
 
   Attributes:
     name: Short name, unique among the runs.
+    last_step: Training step of the last row of metrics.jsonl.
     rows: Of metrics.jsonl, then of held_out_metrics.jsonl.
     examples: Queries with candidates, written by pre-training.
   """
@@ -47,6 +48,7 @@ class Run(NamedTuple):
   name: str
   path: str
   is_done: bool
+  last_step: int
   rows: Sequence[metrics_log.Row]
   examples: Sequence[examples_lib.Example]
 
@@ -71,11 +73,12 @@ def read(paths: Sequence[str]) -> list[Run]:
   runs = []
   for name, path in named(paths).items():
     rows = metrics_log.read(layout.metrics_file(path))
+    step = int(rows[-1][metrics_log.STEP])
     held_out = layout.held_out_file(path)
     if tf.io.gfile.exists(held_out) and tf.io.gfile.stat(held_out).length:
       rows += metrics_log.read(held_out)
     is_done = tf.io.gfile.exists(layout.done_file(path))
-    runs.append(Run(name, path, is_done, rows, examples_lib.read(path)))
+    runs.append(Run(name, path, is_done, step, rows, examples_lib.read(path)))
   return runs
 
 

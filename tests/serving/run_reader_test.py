@@ -27,6 +27,7 @@ class RunReaderTest(parameterized.TestCase):
     [run] = run_reader.read([path])
     self.assertEqual((run.name, run.path), ('run', path))
     self.assertFalse(run.is_done)
+    self.assertEqual(run.last_step, 10)
     self.assertEqual([row['loss'] for row in run.rows], [4.0, 2.5])
     self.assertEqual(run.examples, [small_run.EXAMPLE])
     path = small_run.write(self._path('only the log'))
