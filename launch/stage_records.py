@@ -71,9 +71,12 @@ def plans(recipe: recipe_lib.Recipe) -> dict[str, Plan]:
   """Returns the plan of each stage, in order."""
   found: dict[str, Plan] = {}
   ours: tuple[str, ...] = ()
+  folder = os.path.join(recipe.run_dir, '.stages')
+  hashes = read_json(os.path.join(folder, 'inputs'))
+  num_known = len(hashes)
   for name, stage in recipe.stages.items():
     keys = {need: found[need].key for need in stage.needs}
-    made = made_from(stage, recipe.run_dir, keys)
+    made = made_from(stage, recipe.run_dir, keys, hashes)
     key, reason = _hash(json.dumps(made, sort_keys=True)), ''
     if record := read(recipe.run_dir, name):
       ours += (os.path.join(stage.output, ''),)
@@ -92,6 +95,8 @@ def plans(recipe: recipe_lib.Recipe) -> dict[str, Plan]:
     else:
       reason = 'new'
     found[name] = Plan(key, made, reason)
+  if len(hashes) > num_known and os.path.isdir(folder):
+    write_json(os.path.join(folder, 'inputs'), hashes)
   return found
 
 
@@ -100,12 +105,8 @@ def is_done(recipe: recipe_lib.Recipe) -> bool:
 
 
 def read(run_dir: str, name: str) -> dict[str, Any]:
-  """Returns a stage's record; {} if there is none, or no whole one."""
-  try:
-    with open(os.path.join(run_dir, '.stages', f'{name}.json')) as file:
-      return json.load(file)
-  except (OSError, ValueError):
-    return {}
+  """Returns a stage's record; an empty one if it never ran."""
+  return read_json(os.path.join(run_dir, '.stages', f'{name}.json'))
 
 
 def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:
@@ -141,13 +142,18 @@ def finish(run_dir: str, name: str, plan: Plan, seconds: float) -> None:
 
 
 def made_from(
-  stage: recipe_lib.Stage, run_dir: str, keys: dict[str, str]
+  stage: recipe_lib.Stage,
+  run_dir: str,
+  keys: dict[str, str],
+  hashes: dict[str, str] | None = None,
 ) -> dict[str, Any]:
   """Returns name -> value of all that the stage is made from.
 
   Args:
     keys: Keys of the stages that `stage` needs.
+    hashes: State of a user's files -> hash of their contents; grows.
   """
+  known = {} if hashes is None else hashes
   made: dict[str, Any] = {'release': realm_tf.__version__}
   for who, (action, flags) in zip(('', 'companion '), stage.runs):
     made[f'{who}runs'] = action
@@ -155,13 +161,22 @@ def made_from(
       source = inspect.getsource(action)
       made[f'{who}runs'] = f'{action.__name__} {_hash(source)}'
     for name, value in flags.items():
-      made[f'{who}--{name}'] = _flag(value, run_dir)
+      made[f'{who}--{name}'] = _flag(value, run_dir, known)
   if stage.config is not None:
     fields = config_files.flatten(dataclasses.asdict(stage.config))
     read = FIELDS_READ.get(stage.action, fields)
     prefixes = tuple(f'{name}.' for name in read)
     made |= {n: v for n, v in fields.items() if f'{n}.'.startswith(prefixes)}
   return made | {f'stage {name}': keys[name] for name in sorted(stage.needs)}
+
+
+def read_json(path: str) -> dict[str, Any]:
+  """Returns the object of a JSON file; {} if it is missing or incomplete."""
+  try:
+    with open(path) as file:
+      return json.load(file)
+  except (OSError, ValueError):
+    return {}
 
 
 def write_json(path: str, value: Any) -> None:
@@ -186,19 +201,23 @@ def _changes(old: dict[str, Any], new: dict[str, Any]) -> str:
   )
 
 
-def _flag(value: Any, run_dir: str) -> Any:
+def _flag(value: Any, run_dir: str, hashes: dict[str, str]) -> Any:
   """Returns a flag's value, the same if RUN_DIR or a user's file is moved."""
   if isinstance(value, list):
-    return [_flag(item, run_dir) for item in value]
+    return [_flag(item, run_dir, hashes) for item in value]
   if isinstance(value, recipe_lib.Input):
-    return value and f'content {_of_input(value)}'
+    return value and f'content {_of_input(value, hashes)}'
   if isinstance(value, str) and f'{value}/'.startswith(f'{run_dir}/'):
     return os.path.relpath(value, run_dir)
   return value
 
 
-def _of_input(text: str) -> str:
-  """Returns a hash of a user's files, or the name of no local file."""
+def _of_input(text: str, hashes: dict[str, str]) -> str:
+  """Returns a hash of a user's files, or the name of no local file.
+
+  A hash is looked up by the files' sizes and times of change, so 100 GB are
+  read once for a run directory.
+  """
   if '://' in text or text.startswith('tfds:'):
     return text
   found: set[pathlib.Path] = set()
@@ -223,7 +242,10 @@ def _of_input(text: str) -> str:
     for file in sorted(found)
     for state in [file.stat()]
   )
-  return _of_contents(states)
+  state = _hash(repr(states))
+  if state not in hashes:
+    hashes[state] = _of_contents(states)
+  return hashes[state]
 
 
 @functools.cache  # A plan is made before RUN_DIR, and again in it.

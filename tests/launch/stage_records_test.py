@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import os
 import pathlib
 import re
 
@@ -59,6 +60,11 @@ def _made_from(text, run_dir):
   return stage_records.made_from(recipe.stages['a'], run_dir, {})['--input']
 
 
+def _only_value(path):
+  (value,) = stage_records.read_json(path).values()
+  return value
+
+
 class StageRecordsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -83,6 +89,26 @@ class StageRecordsTest(parameterized.TestCase):
     for name in 'empty', 'none':
       with self.assertRaisesRegex(errors.UserError, f'no file .*{name}'):
         key(f'{folder}/{name}')
+
+  def test_a_run_directory_remembers_the_contents_of_inputs(self):
+    source = self.folder / 'source'
+    source.write_text('x')
+    (self.folder / '.stages').mkdir()
+    recipe = runner.Recipe(str(self.folder))
+    recipe.stage('a', 'make_blocks', input=runner.Input(str(source)))
+    made = stage_records.plans(recipe)['a'].made_from
+    # The same state of a file gives the remembered hash.
+    path = self.folder / '.stages' / 'inputs'
+    self.assertEqual(f'content {_only_value(path)}', made['--input'])
+    path.write_text(path.read_text().replace(_only_value(path), 'known'))
+    made = stage_records.plans(recipe)['a'].made_from
+    self.assertEqual(made['--input'], 'content known')
+    # As tar and rsync -t leave a changed file: its old time and size.
+    old = source.stat()
+    source.write_text('y')
+    os.utime(source, ns=(old.st_atime_ns, old.st_mtime_ns))
+    made = stage_records.plans(recipe)['a'].made_from
+    self.assertNotEqual(made['--input'], 'content known')
 
   @parameterized.parameters(
     # Binary, a path of its output, whether it ended and has other settings,
