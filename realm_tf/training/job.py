@@ -48,8 +48,6 @@ _SIZES = (
   'intermediate_size',
   'max_positions',
 )
-# No part starts at random: one shared tower fills both.
-_SEPARATED = 'model.embedder.shared_towers is False, was True'
 _NO_DATA: Mapping[str, Any] = {}
 
 
@@ -318,12 +316,13 @@ def _warn_of_another_embedder(
   start: model_files.OpenModel, config: config_lib.ExperimentConfig
 ) -> None:
   """Warns of a head or towers that start at random."""
+  old = start.config
+  if not config.model.embedder.shared_towers:  # One tower fills both.
+    old = dataclasses.replace(old, model=realm_model.separate_towers(old.model))
   changes = [
     change
-    for change in config_files.differences(start.config, config)
-    if change.startswith('model.embedder.')
-    and '_rate ' not in change
-    and change != _SEPARATED
+    for change in config_files.differences(old, config)
+    if change.startswith('model.embedder.') and '_rate ' not in change
   ]
   if changes:
     logging.warning(
