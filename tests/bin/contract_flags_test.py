@@ -15,12 +15,13 @@ _OF_ALL = 'all that have a config'
 def _documented():
   """Returns each binary's flags, and the row of each binary."""
   text = (source_tree.ROOT / 'docs/contract.md').read_text()
-  section = text.split('\n## Flags\n')[1].split('\n- **')[0]
+  section = text.split('\n## Binaries\n')[1].split('\n- **')[0]
   rows = {}
   for row in section.splitlines():
-    name, _, given = row.strip('| ').partition(' | ')
-    if '--' in given:
-      rows[name.strip('`')] = given.partition(';')[0]
+    if row.startswith('| '):
+      name, *_, given = row.strip('| ').split(' | ')
+      if '--' in given:
+        rows[name.strip('`')] = given
 
   def flags(name):
     groups = re.findall(r'\w+ flags', rows[name])
