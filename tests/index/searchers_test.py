@@ -67,14 +67,16 @@ class SearchersTest(parameterized.TestCase):
         found = searcher.search(np.eye(2, dtype=np.float32)[:1], 1)
         self.assertEqual(found.block_ids.item(), best, dtype)
 
-  @parameterized.parameters(False, True)
-  def test_a_tuned_searcher_is_saved_and_loaded(self, is_remote):
+  @parameterized.product(
+    ({'kind': 'scann', 'leaves': 45},), is_remote=(False, True)
+  )
+  def test_a_tuned_searcher_is_saved_and_loaded(self, kind, leaves, is_remote):
     blocks, queries = _normal(2000, 8), -_normal(50, 8)
-    config = _config('scann', recall_target=0.9)
+    config = _config(kind, recall_target=0.9)
     built = searchers.build(blocks, config, queries, (10, 100, 5000))
     settings = json.loads(json.dumps(built.settings))
     self.assertEqual(settings['recall'], {'target': 0.9, 'num_queries': 50})
-    self.assertEqual((settings['kind'], settings['num_leaves']), ('scann', 45))
+    self.assertEqual((settings['kind'], settings['num_leaves']), (kind, leaves))
     rows = {row.pop('k'): row for row in settings['efforts']}
     self.assertEqual(list(rows), [10, 100, 2000])  # At most N.
     exact = exact_search.BruteForceSearcher(blocks).search(queries, 2000)
@@ -86,7 +88,7 @@ class SearchersTest(parameterized.TestCase):
       self.assertAlmostEqual(recall, expected)
       self.assertEqual(row, built.searcher.efforts[k]._asdict())
 
-    path = 'ram://scann' if is_remote else self.create_tempdir().full_path
+    path = f'ram://{kind}' if is_remote else self.create_tempdir().full_path
     searchers.save(built.searcher, path)
     loaded = searchers.load(built.settings, path, blocks)
     self.assertEqual(loaded.efforts, built.searcher.efforts)
