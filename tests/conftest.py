@@ -16,7 +16,6 @@ from realm_tf.model import precision
 # Files that take minutes; the longest first.
 _LONG = (
   'tutorial_test.py',
-  'end_to_end_test.py',
   'index/faults_test.py',
   'training/tpu_ops_test.py',
   'training/pretraining_run_test.py',

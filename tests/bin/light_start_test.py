@@ -9,7 +9,7 @@ from absl.testing import absltest
 from tests import source_tree
 from tests.bin import good_flags
 
-_CONFIG = 'tests/testdata/end_to_end_launch.py'
+_CONFIG = 'launch/orqa_faithful.py'
 _MISSING = {'source': 'hf:no/such', 'tagger': 'bert:no/such'}
 _HEAVY = (
   'tensorflow tf_keras keras official scipy sklearn pandas pyarrow spacy'

@@ -1,7 +1,8 @@
 """Tests that a run that is killed several times equals an uninterrupted run.
 
-Trainer and refresher are processes; SIGKILL comes at random moments. With
-pinned indexes the losses of all steps and the last parameters are equal.
+Trainer and refresher are processes; SIGKILL comes at random moments, and while
+an index is written. With pinned indexes the losses of all steps and the last
+parameters are equal.
 REALM_NUM_KILLS=10 kills the run ten times, too slow for the test suite.
 """
 
@@ -11,6 +12,9 @@ import time
 
 from absl.testing import absltest
 
+from realm_tf import errors
+from realm_tf.run import layout
+from realm_tf.run import versions
 from tests.training import whole_runs
 
 _NUM_STEPS = 24
@@ -55,6 +59,29 @@ class ResumedRunsTest(absltest.TestCase):
     self.assertEqual(
       self.runs.fingerprint('killed'), self.runs.fingerprint('whole')
     )
+
+  def _kill_at_its_work(self, name):
+    """Kills a refresher that writes an index; returns the version's path."""
+    root = layout.index_root(self.runs.run_dir(name))
+    refresher = self.runs.start_refresher(name)
+    while not os.path.isdir(root) or not os.listdir(root):
+      if not self.runs.forks.is_running(refresher):
+        self.fail(self.runs.forks.logs()[-6000:])
+      time.sleep(0.001)
+    self.runs.forks.kill(refresher)
+    return versions.version_path(root, 0)
+
+  def test_a_trainer_goes_on_after_its_refresher_was_killed(self):
+    trainer = self.runs.start_trainer('one')
+    with self.assertRaisesRegex(errors.UserError, 'Found no manifest'):
+      versions.verify(self._kill_at_its_work('one'))
+    self.assertEmpty(self.runs.losses('one'))  # It reads no half of an index.
+    self.runs.forks.finish(trainer, self.runs.start_refresher('one'))
+    newest = versions.newest(layout.index_root(self.runs.run_dir('one')))
+    self.assertEqual(newest.step, _NUM_STEPS)
+    versions.verify(newest.path)
+    for row in self.runs.rows('one'):
+      self.assertBetween(row['index_age_steps'], 0, row['step'])
 
 
 if __name__ == '__main__':
