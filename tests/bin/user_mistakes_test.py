@@ -19,6 +19,7 @@ from tests.bin import good_flags
 from tests.bin import mistake_files
 
 _READ = ('report', 'run_dir'), ('results_table', 'run_dir')
+_TRAINERS = 'warm_start', 'pretrain', 'finetune'
 
 
 def _cases(files):
@@ -40,9 +41,9 @@ def _cases(files):
     yield 'make_queries', {'runner': 'direct', **wrong}, 'whole files'
   yield 'make_queries', {'output_dir': files.corpus}, 'must be new'
   yield 'make_blocks', {'output_dir': files.model}, 'must be new'
-  yield 'train_closed_book', {'run_dir': files.corpus}, 'must be new'
   yield 'survey', {}, f'{broken}:2'
-  yield 'make_queries', {'tagger': 'spacy:no_such_pipeline'}, 'no_such_pipeline'
+  wrong = {'tagger': 'spacy:en_none'}
+  yield 'make_queries', wrong, 'spacy download en_none'
   yield 'train_tagger', {}, f'{broken}:2'
   yield 'train_tagger', {'init_from': files.model}, '--init_from'
   yield 'unpack_demo', {'predictions': files.other_predictions}, 'right answer'
@@ -84,6 +85,19 @@ def _cases(files):
   yield 'import_checkpoint', {'source': files.model}, 'hf:DIR or tf1:PREFIX'
   yield 'export', {'format': 'x'}, 'hugging_face'
   yield 'export', {'format': 'saved_model'}, '--corpus_dir'
+  config = os.path.join(files.model, 'config.json')
+  for name, field, least in (
+    # A block of `tiny` has a title of one wordpiece and a body of 6: with
+    # [CLS] and two [SEP] that is 10.
+    *((each, 'lengths.block_tokens', 10) for each in _TRAINERS),
+    # [CLS] x [SEP] has 8; body and [SEP] are 7 more. A question has 6.
+    ('pretrain', 'lengths.joint_tokens', 15),
+    ('finetune', 'finetuning.joint_tokens', 15),
+  ):
+    wrong = {'config': config, 'set': f'{field}={least - 1}'}
+    if name == 'warm_start':
+      wrong['questions'] = ''  # BM25 would search these blocks first.
+    yield name, wrong, f'{field}={least - 1}, up to {least}'
   for name in ('finetune', 'evaluate', 'warm_start', 'train_path'):
     yield name, {'questions': broken}, f'{broken}:2'
   yield 'calibrate', {'model_dir': files.held}, 'Only one job may write'
@@ -143,7 +157,7 @@ class UserMistakesTest(absltest.TestCase):
     super().setUpClass()
     directory = cls.enter_context(tempfile.TemporaryDirectory())
     files = mistake_files.Files(directory)
-    cls.cases = list(_cases(files))
+    cls.cases, cls.new = list(_cases(files)), files.new
     mistakes = [
       (name, _as_flags({**files.good_flags(name), **wrong}))
       for name, wrong, _ in cls.cases
@@ -151,6 +165,8 @@ class UserMistakesTest(absltest.TestCase):
     cls.folder = pathlib.Path(directory, 'calls')
     cls.folder.mkdir()
     calls = good_calls.calls(cls.folder, files.vocabulary)
+    asks = [*_as_flags(files.good_flags('answer')), '--json']
+    calls['answer'] = 'answer', asks
     results = forks.run_all([*calls.values(), *mistakes])
     cls.results = dict(zip(calls, results))
     cls.of_mistakes = results[len(calls) :]
@@ -164,6 +180,7 @@ class UserMistakesTest(absltest.TestCase):
         self.assertRegex(result.stderr, r'\AERROR: [^\n]+\n\Z')
         self.assertIn(said, result.stderr)
         self.assertNotIn('Traceback', result.stdout)
+    self.assertFalse(os.path.exists(self.new))  # No run directory, no output.
 
   def test_imports_and_exports(self):
     imported, exported = self.results['import'], self.results['export']
@@ -205,6 +222,16 @@ class UserMistakesTest(absltest.TestCase):
     fact = json.loads((self.folder / 'new/changed/changed.json').read_text())
     self.assertEqual(fact['old_answer'], 'Armenian')
     self.assertEqual(fact['new_answer'], 'French')
+
+  def test_an_answer_is_one_line_of_json_and_cut_from_its_evidence(self):
+    result = self.results['answer']
+    self.assertEqual((result.code, result.stderr), (0, ''))
+    row = json.loads(result.stdout)
+    self.assertEqual((row['question'], result.stdout.count('\n')), ('a', 1))
+    for item in row['evidence']:
+      answer = item['text'][item['start'] : item['end']]
+      self.assertEqual(answer, item['answer'])
+    self.assertEqual(row['prediction'], row['evidence'][0]['answer'])
 
   def test_writes_a_corpus_or_reports_a_broken_line(self):
     good, bad = self.results['blocks'], self.results['broken']
