@@ -112,11 +112,6 @@ class CorpusPipelineTest(_PipelineTest):
     ):
       self._cut('--runner=NoSuchRunner')
 
-  def test_a_missing_file_is_a_user_error(self):
-    os.rmdir(self.inputs)
-    with self.assertRaisesRegex(errors.UserError, 'Found nothing at'):
-      self._cut()
-
   def test_an_id_in_two_files_is_a_user_error(self):
     article = {'id': 'x', **_articles(0, 1)[0]}
     self._write_input('0.jsonl', [article])

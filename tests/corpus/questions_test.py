@@ -40,6 +40,7 @@ _KILT = {
   'output': [{'answer': 'A', 'provenance': []}, {'x': 2}, {'answer': 'B'}],
 }
 _BOTH = Question('Who?', ('A', 'B'), question_id='a')
+_ONE = _BOTH._replace(answers=('A',))
 _WHO = {'id': 'a', 'question': 'Who?'}
 
 
@@ -56,10 +57,11 @@ class ParseTest(parameterized.TestCase):
     ('trivia_qa', _TRIVIA, [_BOTH]),
     ('kilt', _KILT, [_BOTH]),
     ('fid', {**_WHO, 'target': 'A', 'answers': ['A', 'B']}, [_BOTH]),
+    ('target', {**_WHO, 'target': 'A', 'ctxs': []}, [_ONE]),
+    ('dpr', {**_WHO, 'answers': ['A'], 'positive_ctxs': [{}]}, [_ONE]),
     ('hugging_face', {**_WHO, 'answers': {'text': ['A', 'B']}}, [_BOTH]),
     ('null', {**_WHO, 'answers': None, 'answer': ['A', 'B']}, [_BOTH]),
     ('blank', {**_WHO, 'answers': ['A', ' ', None, 'B', '']}, [_BOTH]),
-    ('column', {**_WHO, 'answers': '["A", "B"]'}, [_BOTH]),
     (
       'hotpot',
       {'_id': 5, 'question': 'Who?', 'answer': 'A', 'context': [['T', []]]},
@@ -147,18 +149,6 @@ class ReadQuestionsTest(input_case.InputCase):
     questions.write_questions(written, path)
     found = questions.read_questions(path, keep_impossible=True)
     self.assertEqual(found, written)
-
-  def test_reads_an_array_of_dpr_and_fid(self):
-    dpr = {'dataset': 'nq', 'question': 'Who?', 'answers': ['A', 'B']}
-    dpr['positive_ctxs'] = [{'title': 'T', 'text': 'A.', 'passage_id': '3'}]
-    fid = {'id': 'f', 'question': 'What?', 'target': 'C', 'ctxs': []}
-    self.assertEqual(
-      self._read(json.dumps([dpr, fid], indent=4)),
-      [
-        Question('Who?', ('A', 'B')),
-        Question('What?', ('C',), question_id='f'),
-      ],
-    )
 
   def test_reads_a_glob_of_compressed_files(self):
     line = b'{"question": "Who?", "answers": ["A"]}\n'

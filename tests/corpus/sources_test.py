@@ -63,10 +63,6 @@ class ReadArticlesTest(input_case.InputCase):
     for item in (folder.full_path, f'{folder.full_path}/*/wiki_*'):
       self.assertEqual([a[2] for a in self.articles(item)], ['1', '2'])
 
-  def test_is_lazy(self):
-    articles = sources.read_articles([self.file(_JSONL + 'broken')])
-    self.assertEqual(next(articles).title, 'Zürich')
-
   @parameterized.named_parameters(
     ('no_text', '{"title": "B"}', ":1 must have one of 'text'.*Found 'title'"),
     ('title_is_no_string', '{"title": 7, "text": "B"}', ":1 .*'title'.* 7"),
@@ -204,11 +200,6 @@ class ArticleRecordsTest(input_case.InputCase):
     for keys in (article_records.Keys('b'), article_records.Keys(text='b')):
       self.assert_refused(path, ":1 must have 'b'. Found", keys=keys)
 
-  def test_a_pipe_is_refused_and_not_waited_for(self):
-    path = os.path.join(self.create_tempdir().full_path, 'pipe')
-    os.mkfifo(path)
-    self.assert_refused(path, ' must be a regular file. Found a FIFO')
-
 
 _GOOD = '{"text": "Bern is old.", "spans": [[0, 4]], "id": 7}\n'
 
@@ -241,10 +232,6 @@ class TaggedSentencesTest(input_case.InputCase):
     counts = counts_lib.Counts(skip_errors=True)
     self.assertLen(list(sources.read_tagged([path], counts)), 2)
     self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
-
-  def test_a_missing_file_is_a_user_error_at_once(self):
-    with self.assertRaisesRegex(errors.UserError, 'Found nothing at /no/file'):
-      sources.read_tagged(['/no/file'])
 
 
 if __name__ == '__main__':

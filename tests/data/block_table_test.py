@@ -6,7 +6,6 @@ import tracemalloc
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
@@ -68,10 +67,6 @@ class BlockTableTest(absltest.TestCase):
     self.assertEqual(self.table.find_article('first').tolist(), [0, 1])
     _, peak = tracemalloc.get_traced_memory()
     self.assertLess(peak, 10**5)  # A copy takes 4 or 8 million bytes.
-
-  def test_other_directory_is_a_user_error(self):
-    with self.assertRaisesRegex(errors.UserError, 'bin.make_blocks'):
-      block_table.BlockTable.open(self.create_tempdir().full_path)
 
 
 if __name__ == '__main__':

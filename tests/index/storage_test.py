@@ -9,7 +9,6 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf import errors
 from realm_tf.index import storage
 from realm_tf.model import realm_model
 from realm_tf.model import weights
@@ -77,13 +76,6 @@ class StorageTest(parameterized.TestCase):
     index = storage.load(path, small.FINGERPRINT)
     self.assertEqual(index.manifest['assets'], 'assets-y')
     np.testing.assert_array_equal(index.embeddings, _EMBEDDINGS)
-
-  def test_index_of_another_corpus_is_refused(self):
-    version = self._complete()
-    with self.assertRaisesRegex(
-      errors.UserError, 'corpus f{12}, and corpus e{12}.*bin.build_index'
-    ):
-      storage.load(version.path, 'e' * 64)
 
 
 class PlanTest(parameterized.TestCase):

@@ -195,13 +195,6 @@ class TokenizerFilesTest(parameterized.TestCase):
         [*_PIECES, *map(chr, range(0xAC00, 0xB000)), '\uaffe' * 100]
       )
 
-  def test_a_pipe_is_refused_and_not_waited_for(self):
-    for name in ('vocab.txt', 'tokenizer.json'):
-      path = os.path.join(self.folder, name)
-      os.mkfifo(path)
-      with self.assertRaisesRegex(errors.UserError, 'Found a FIFO'):
-        tokenizer_files.read(path)
-
 
 _WORDS = 'A', 'b', 'cd'
 

@@ -7,7 +7,6 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
 from realm_tf.data import corpus_files
@@ -132,14 +131,6 @@ class PathRunTest(absltest.TestCase):
       path_trainer.PathTrainer,
       lambda name, resume: self._train(name, resume, **options),
     )
-
-  def test_a_model_must_score_paths(self):
-    run_dir = os.path.join(self.directory, 'without_scorer')
-    run = job.Job(run_dir, job.InitFrom(self.ict))
-    with tiny.eagerly():
-      finetuning.run(self._inputs(), _QUESTIONS, run)
-    with self.assertRaisesRegex(errors.UserError, 'bin.train_path'):
-      self._answerer(run_dir)
 
 
 if __name__ == '__main__':
