@@ -1,7 +1,8 @@
 """Scores of an answer -> the probability that it is right.
 
 Two log-odds and a share tell how sure reader and retriever are. The product of
-their probabilities is raw. A logistic regression of them is calibrated: fitted
+their probabilities is raw, without the share where null spans say whether a
+block has the answer. A logistic regression of all three is calibrated: fitted
 on development questions (`refusing.fit`), and stored in the model directory.
 `xp` is as in `answer_choice`.
 
@@ -82,10 +83,11 @@ class Confidence(NamedTuple):
   def probability(self, given: Signals, xp: ModuleType = np) -> Any:
     """Returns the probability that each answer is right, [B]."""
     if self.calibration is None:
+      has_null = given.null > -_MOST
       return (
         _sigmoid(given.text, xp)
         * _sigmoid(-given.null, xp)
-        * (1 - given.unread_share)
+        * (1 - xp.where(has_null, np.float32(0), given.unread_share))
       )
     return _sigmoid(
       self.calibration.intercept

@@ -45,13 +45,17 @@ def _signals(share, null, unread, xp=np):
 
 @parameterized.named_parameters(('numpy', np), ('graph', tnp))
 class ProbabilityTest(parameterized.TestCase):
-  def test_raw_is_the_product_of_three_probabilities(self, xp):
+  def test_raw_is_a_product_with_null_spans_or_blocks_not_read(self, xp):
     # The null spans: 1 to 2, or 1/3.
     signals = _signals(3 / 4, 1 / 2, 1 / 5, xp)
     expected = [math.log(3), math.log(1 / 2), 1 / 5]
     np.testing.assert_allclose(np.ravel(signals), expected, rtol=1e-5)
     found = calibration.Confidence().probability(signals, xp)
-    np.testing.assert_allclose(found, [3 / 4 * 2 / 3 * 4 / 5], rtol=1e-5)
+    np.testing.assert_allclose(found, [3 / 4 * 2 / 3], rtol=1e-5)
+    found = calibration.Confidence().probability(
+      _signals(3 / 4, 0.0, 1 / 5, xp), xp
+    )
+    np.testing.assert_allclose(found, [3 / 4 * 4 / 5], rtol=1e-5)
 
   def test_calibrated_is_a_logistic_regression(self, xp):
     signals = _signals(3 / 4, 1 / 2, 1 / 5, xp)
