@@ -45,7 +45,7 @@ _CONTEXT = multiprocessing.get_context('forkserver')
 _STAGE_BYTES = 3e9  # Of all memory, for each stage at the same time.
 _TICK_SECS = 1.0
 _SHOWN_SECS = 60.0  # A shorter forecast says nothing.
-_TRUSTED_SECS = 20.0  # Costs are true, until longer stages have ended.
+_TRUSTED_SECS = 5.0  # Costs are true, until longer stages have ended.
 _TEMPORARY = '.tmp'  # In the folder of the logs.
 
 

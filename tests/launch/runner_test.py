@@ -190,15 +190,15 @@ class RunnerTest(parameterized.TestCase):
     def stages(recipe):
       asked = {'output': runner.OUTPUT, 'input': runner.Input(str(self.source))}
       a = recipe.stage('a', jobs.copy, cost=3600, **asked)
-      b = recipe.stage('b', jobs.copy, cost=36_000, needs=[a], **asked)
+      b = recipe.stage('b', jobs.copy, cost=360_000, needs=[a], **asked)
       recipe.stage('c', jobs.copy, cost=600, needs=[b], **asked)
 
     patch = absltest.mock.patch.object(machine, 'cores', return_value=2)
     with patch:
       begun, a, _, c = self._run(stages)
-    # Half of 40,200 s of one core, before anything is known.
-    self.assertIn('Stages: 0 of 3 done; about 5.6 h left.', begun)
-    # 3,600 s took none, so 20 s that are trusted stand for 3,620.
+    # Half of 364,200 s of one core, before anything is known.
+    self.assertIn('Stages: 0 of 3 done; about 50.6 h left.', begun)
+    # 3,600 s took none, so 5 s that are trusted stand for 3,605.
     self.assertRegex(a, r'\[a\] \d+ s; about \d+ (s|min) left')
     self.assertRegex(c, r'^\[c\] \d+ s$')
 
