@@ -83,11 +83,11 @@ class Confidence(NamedTuple):
   def probability(self, given: Signals, xp: ModuleType = np) -> Any:
     """Returns the probability that each answer is right, [B]."""
     if self.calibration is None:
-      has_null = given.null > -_MOST
       return (
         _sigmoid(given.text, xp)
         * _sigmoid(-given.null, xp)
-        * (1 - xp.where(has_null, np.float32(0), given.unread_share))
+        # The least log-odds are of a reader without null spans.
+        * xp.where(given.null > -_MOST, np.float32(1), 1 - given.unread_share)
       )
     return _sigmoid(
       self.calibration.intercept
