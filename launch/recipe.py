@@ -35,6 +35,7 @@ class Input(str):
   """A user's file, glob or folder, 'KIND:PATH', or a name without a file."""
 
 
+USUAL_COST = 10.0  # Of a stage that is not long; a guess.
 Action = str | Callable[..., None]  # A binary's name, or a function.
 Run = tuple[Action, dict[str, Any]]  # With its flags; paths are complete.
 
@@ -116,7 +117,7 @@ class Recipe:
     at: str = '',
     companion: Run | None = None,
     needs: Iterable[Output] = (),
-    cost: float = 10.0,
+    cost: float = USUAL_COST,
     alone: bool = False,
     **flags: Any,
   ) -> Output:

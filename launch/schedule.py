@@ -45,7 +45,7 @@ _CONTEXT = multiprocessing.get_context('forkserver')
 _STAGE_BYTES = 3e9  # Of all memory, for each stage at the same time.
 _TICK_SECS = 1.0
 _SHOWN_SECS = 60.0  # A shorter forecast says nothing.
-_TRUSTED_SECS = 5.0  # Costs are true, until longer stages have ended.
+_TRUSTED_SECS = 5.0  # Costs are true, until stages with one have ended.
 _TEMPORARY = '.tmp'  # In the folder of the logs.
 
 
@@ -93,8 +93,9 @@ class _Pace:
 
   def note(self, name: str, secs: float) -> None:
     """Notes a stage that ended after some seconds of one core."""
-    self._expected += self._stages[name].cost
-    self._taken += secs
+    if (cost := self._stages[name].cost) != recipe_lib.USUAL_COST:
+      self._expected += cost
+      self._taken += secs
 
   def forecast(
     self, left: Iterable[str], running: Mapping[str, _Running]
