@@ -35,7 +35,7 @@ class Input(str):
   """A user's file, glob or folder, 'KIND:PATH', or a name without a file."""
 
 
-USUAL_COST = 10.0  # Of a stage that is not long; a guess.
+USUAL_COST = 10.0  # Of a stage that is not long.
 Action = str | Callable[..., None]  # A binary's name, or a function.
 Run = tuple[Action, dict[str, Any]]  # With its flags; paths are complete.
 
@@ -46,7 +46,8 @@ class Stage(NamedTuple):
   Attributes:
     runs: The stage's own run, and its companion's.
     needs: Names of stages.
-    cost: Seconds on one core, until a run is measured.
+    cost: Seconds on one core, until a run is measured; `USUAL_COST`, a guess,
+      is compared with no run.
     alone: Whether the stage runs without another one, with all cores.
   """
 

@@ -92,7 +92,7 @@ class _Pace:
     self._expected = self._taken = _TRUSTED_SECS  # Of one core.
 
   def note(self, name: str, secs: float) -> None:
-    """Notes a stage that ended after some seconds of one core."""
+    """Notes the seconds of one core that a stage took, if its cost is known."""
     if (cost := self._stages[name].cost) != recipe_lib.USUAL_COST:
       self._expected += cost
       self._taken += secs

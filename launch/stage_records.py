@@ -145,7 +145,7 @@ def made_from(
   stage: recipe_lib.Stage,
   run_dir: str,
   keys: dict[str, str],
-  hashes: dict[str, str] | None = None,
+  hashes: dict[str, str],
 ) -> dict[str, Any]:
   """Returns name -> value of all that the stage is made from.
 
@@ -153,7 +153,6 @@ def made_from(
     keys: Keys of the stages that `stage` needs.
     hashes: State of a user's files -> hash of their contents; grows.
   """
-  known = {} if hashes is None else hashes
   made: dict[str, Any] = {'release': realm_tf.__version__}
   for who, (action, flags) in zip(('', 'companion '), stage.runs):
     made[f'{who}runs'] = action
@@ -161,7 +160,7 @@ def made_from(
       source = inspect.getsource(action)
       made[f'{who}runs'] = f'{action.__name__} {_hash(source)}'
     for name, value in flags.items():
-      made[f'{who}--{name}'] = _flag(value, run_dir, known)
+      made[f'{who}--{name}'] = _flag(value, run_dir, hashes)
   if stage.config is not None:
     fields = config_files.flatten(dataclasses.asdict(stage.config))
     read = FIELDS_READ.get(stage.action, fields)

@@ -5,7 +5,7 @@ to its end. As a program, this module is the forking process: it reads a command
 on each line, as JSON, and writes its answer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import functools
 import json
 import math
@@ -81,6 +81,13 @@ class Forks:
       self.kill(pid)
     if code:
       raise AssertionError(f'Exit code {code}:\n{self.logs()[-6000:]}')
+
+  def await_from(self, pid: int, is_there: Callable[[], bool]) -> None:
+    """Waits for the work of a process; AssertionError if it ends before."""
+    while not is_there():
+      if not self.is_running(pid):
+        raise AssertionError(f'It has ended:\n{self.logs()[-6000:]}')
+      time.sleep(0.001)
 
   def is_running(self, pid: int) -> bool:
     return _ask('is_running', pid)

@@ -3,8 +3,6 @@
 milvus-lite runs in this process and outlives the refresher, as a server would.
 """
 
-import time
-
 from absl.testing import absltest
 
 from realm_tf.run import layout
@@ -55,10 +53,9 @@ class MilvusFaultsTest(milvus.MilvusCase):
     old = self.client.list_collections()
     before = versions.newest(layout.index_root(self.run_dir))
     refresher = self._refresh(step)
-    while not any(map(is_reached, self._new(old))):
-      if not self.forks.is_running(refresher):
-        self.fail(self.forks.logs())
-      time.sleep(0.001)
+    self.forks.await_from(
+      refresher, lambda: any(map(is_reached, self._new(old)))
+    )
     self.forks.kill(refresher)
     return versions.newest(layout.index_root(self.run_dir)) == before
 

@@ -22,7 +22,9 @@ def _changed(*overrides):
     _recipe().stages.items(), _recipe(*overrides).stages.values(), strict=True
   ):
     keys = dict.fromkeys(old.needs, '')
-    sources = [stage_records.made_from(each, _RUN, keys) for each in (old, new)]
+    sources = [
+      stage_records.made_from(each, _RUN, keys, {}) for each in (old, new)
+    ]
     if sources[0] != sources[1] or old.needs & changed:
       changed.add(name)
   return changed
@@ -48,9 +50,11 @@ class QuickstartTest(absltest.TestCase):
     self.assertLess(len(short), len(whole) / 2)
     for name, stage in short.items():
       self.assertEqual(
-        stage_records.made_from(stage, _RUN, dict.fromkeys(stage.needs, '')),
         stage_records.made_from(
-          whole[name], _RUN, dict.fromkeys(whole[name].needs, '')
+          stage, _RUN, dict.fromkeys(stage.needs, ''), {}
+        ),
+        stage_records.made_from(
+          whole[name], _RUN, dict.fromkeys(whole[name].needs, ''), {}
         ),
       )
     names = ('report', 'qa_ict_all', 'qa_bm25_1000', 'changed_answer')

@@ -202,6 +202,17 @@ class RunnerTest(parameterized.TestCase):
     self.assertRegex(a, r'\[a\] \d+ s; about \d+ (s|min) left')
     self.assertRegex(c, r'^\[c\] \d+ s$')
 
+  def test_a_stage_of_the_usual_cost_changes_no_forecast(self):
+    def stages(recipe):
+      asked = {'output': runner.OUTPUT, 'input': runner.Input(str(self.source))}
+      a = recipe.stage('a', jobs.copy, **asked)
+      recipe.stage('b', jobs.copy, cost=36_000, needs=[a], **asked)
+
+    with absltest.mock.patch.object(machine, 'cores', return_value=2):
+      begun, a, _ = self._run(stages)
+    self.assertIn('about 5.0 h left', begun)
+    self.assertRegex(a, r'\[a\] \d+ s; about 5.0 h left')
+
   def test_the_command_line_is_the_recipes_signature(self):
     run_dir = str(self.run_dir)
     code, out, err = self._main(str(self.source), run_dir, '--times=2')

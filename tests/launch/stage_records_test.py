@@ -57,7 +57,7 @@ def _imported(name):
 def _made_from(text, run_dir):
   recipe = runner.Recipe(run_dir)
   recipe.stage('a', 'make_blocks', input=runner.Input(text))
-  return stage_records.made_from(recipe.stages['a'], run_dir, {})['--input']
+  return stage_records.made_from(recipe.stages['a'], run_dir, {}, {})['--input']
 
 
 def _only_value(path):

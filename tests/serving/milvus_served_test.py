@@ -6,7 +6,9 @@ from absl.testing import absltest
 
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
+from realm_tf.retrieval import retrievers
 from realm_tf.run import layout
+from realm_tf.serving import changes
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from tests.index import milvus
@@ -60,6 +62,21 @@ class MilvusServedTest(milvus.MilvusCase):
     self.assertTrue(service_lib.Service(live).check())
     self.assertEqual(live.version, served_model.Versions(1, 1))
     self.assertEqual(self._answers(live), self._exact())
+
+  def test_live_documents_are_found(self):
+    self._index()
+    live = self._serve(is_live=True)
+    log = os.path.join(self.directory, 'log')
+    service = service_lib.Service(
+      live, log=small_models.open_log(log, self.corpus_dir)
+    )
+    self.addCleanup(service.close)
+    document = changes.Document('new', 'a', 'F f.')
+    service.writer.submit({document.article_id: document}).result()
+    (ids,), _ = retrievers.over_index(service.writer.edits.opened)(
+      [[5, 6, 7]], service.num_blocks
+    )
+    self.assertIn('F f.', service.writer.edits.table.texts(ids))
 
 
 if __name__ == '__main__':

@@ -31,22 +31,19 @@ class ResumedRunsTest(absltest.TestCase):
       'pretraining.checkpoint_every_steps=4',
     )
 
-  def _train(self, name, *flags):
-    trainer = self.runs.start_trainer(name, *flags)
-    self.runs.forks.finish(trainer, self.runs.start_refresher(name))
-
   def _kill_at(self, name, step):
     """Trains on, and kills the trainer soon after the step."""
     trainer = self.runs.start_trainer(name, '--resume')
-    while max(self.runs.losses(name), default=0) < step:
-      if not self.runs.forks.is_running(trainer):
-        self.fail(self.runs.forks.logs()[-6000:])
-      time.sleep(0.001)
+    self.runs.forks.await_from(
+      trainer, lambda: max(self.runs.losses(name), default=0) >= step
+    )
     time.sleep(random.random() * 0.1)
     self.runs.forks.kill(trainer)
 
   def test_a_run_killed_several_times_equals_an_uninterrupted_run(self):
-    self._train('whole')
+    self.runs.forks.finish(
+      self.runs.start_trainer('whole'), self.runs.start_refresher('whole')
+    )
     expected = self.runs.losses('whole')
     self.assertEqual(sorted(expected), list(range(1, _NUM_STEPS + 1)))
     steps = random.Random(0).sample(range(1, _NUM_STEPS), _NUM_KILLS)
@@ -67,10 +64,9 @@ class ResumedRunsTest(absltest.TestCase):
     """Kills a refresher that writes an index; returns the version's path."""
     root = layout.index_root(self.runs.run_dir(name))
     refresher = self.runs.start_refresher(name)
-    while not os.path.isdir(root) or not os.listdir(root):
-      if not self.runs.forks.is_running(refresher):
-        self.fail(self.runs.forks.logs()[-6000:])
-      time.sleep(0.001)
+    self.runs.forks.await_from(
+      refresher, lambda: os.path.isdir(root) and bool(os.listdir(root))
+    )
     self.runs.forks.kill(refresher)
     return versions.version_path(root, 0)
 
