@@ -133,10 +133,10 @@ def stages(  # noqa: PLR0913
   plan = own_text_plan.make(
     found,
     config,
+    recipe,
     is_imported=bool(start or reader_dir),
     has_questions=bool(found['num_held_out_questions'] or test_questions),
-    minutes=0 if reader else minutes * recipe.cores,
-    resolve=recipe.config,
+    minutes=0 if reader else minutes,
   )
   print(own_text_plan.beginning(found, plan, encoder, reader))
   read = found_dir / 'articles.jsonl'

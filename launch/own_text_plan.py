@@ -1,9 +1,10 @@
 """Sizes and steps of `own_text`: a survey of the text -> a plan."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 import math
 from typing import Any, NamedTuple
 
+from . import recipe as recipe_lib
 from . import schedule
 
 from realm_tf import config as config_lib
@@ -13,8 +14,12 @@ _PIECES_OF_WORD = 1.35
 _SHORTEST_BLOCK = 48
 _PACKED = 0.86  # Of a block, where the next sentence does not fit.
 _FILLED = 0.8  # Wordpieces of a batch that are no padding.
-_EMBEDDED = 0.4  # Time to embed a block, of the time to train on it.
-_START_SECS = 30.0  # Of a training: to import, to find blocks, to compile.
+# Times, as parts of the time to train on a block: to embed a block or a masked
+# sentence, to read the blocks of a question, with and without BM25's scores.
+_EMBEDDED, _MASKED, _ASKED = 0.6, 0.15, 4.0
+_MOST_MASKED = 5000  # Sentences are measured.
+_LOADING_SECS = 10.0  # Of an index or an evaluation, before its work.
+_START_SECS = 50.0  # Of a training: to import, to find blocks, to compile.
 _MANY_BLOCKS = 30_000  # More are not embedded again and again in training.
 _FEWEST_SENTENCES = 30  # With a span that recurs, to train a reader.
 _FEWEST_MEASURED = 20  # Held-out sentences, or questions to train on.
@@ -50,7 +55,8 @@ class Plan(NamedTuple):
     steps: Steps of each training stage; stages that are left out are missing.
     num_blocks: Blocks of the whole text, an estimate.
     notes: Sentences for the user.
-    seconds: Seconds of one core for the index, and for each training.
+    seconds: Seconds of one core for the index, the evaluation of a model, and
+      each training.
   """
 
   config: config_lib.ExperimentConfig
@@ -63,20 +69,20 @@ class Plan(NamedTuple):
 def make(
   survey: dict[str, Any],
   config: config_lib.ExperimentConfig,
+  recipe: recipe_lib.Recipe,
   *,
   is_imported: bool,
   has_questions: bool,
-  minutes: float = 16.0,
-  resolve: Callable[[config_lib.ExperimentConfig], config_lib.ExperimentConfig],
+  minutes: float = 8.0,
 ) -> Plan:
   """Returns the plan for the fields of survey.json.
 
   Args:
     config: For an imported encoder, or for random weights.
+    recipe: Has cores, and changes the planned config as --set does.
     has_questions: Whether questions measure.
-    minutes: Most minutes of one core to learn to read from the text. 0 trains
+    minutes: Most minutes of all cores to learn to read from the text. 0 trains
       no reader and, without an encoder or a reader, nothing.
-    resolve: Changes the planned config, as --set does.
   """
   lengths = config.lengths
   needed = _PIECES_OF_WORD * survey['long_article'] + lengths.title_tokens
@@ -86,7 +92,7 @@ def make(
   block_secs = _FILLED * block * survey['train_secs']
   steps = _steps(survey, num_blocks, is_imported)
   if is_imported and 'span_reader' in steps:
-    most = affordable('span_reader', minutes, block_secs)
+    most = affordable('span_reader', minutes * recipe.cores, block_secs)
     steps['span_reader'] = min(steps['span_reader'], most)
   if not minutes:
     steps.pop('span_reader', None)
@@ -101,8 +107,12 @@ def make(
       steps['embedders'] = 1
   changes = _changes(config, block, num_blocks, steps)
   changes['held_out'] = {'share': survey['held_out_share'] * measures}
-  resolved = resolve(config_files.merge(config, changes))
-  seconds = _seconds(steps, resolved, num_blocks, block_secs)
+  resolved = recipe.config(config_files.merge(config, changes))
+  measured = min(held_out * measures, _MOST_MASKED) * _MASKED
+  measured += survey['num_held_out_questions'] * _ASKED
+  seconds = _seconds(steps, resolved, recipe.cores, block_secs)
+  seconds['index'] += _EMBEDDED * num_blocks * block_secs
+  seconds['evaluation'] += measured * block_secs
   notes = [*_notes(survey, steps, 0 if measures or not minutes else held_out)]
   return Plan(resolved, steps, num_blocks, notes, seconds)
 
@@ -125,17 +135,18 @@ def _num_blocks(survey: dict[str, Any], block: int, *, is_cut: bool) -> int:
 def _seconds(
   steps: dict[str, int],
   config: config_lib.ExperimentConfig,
-  num_blocks: int,
+  cores: int,
   block_secs: float,
 ) -> dict[str, float]:
-  """Returns seconds of one core for the index, and for each training."""
-  seconds = {'index': _EMBEDDED * num_blocks * block_secs}
+  """Returns seconds of one core for trainings, and for the others' start."""
+  seconds = dict.fromkeys(('index', 'evaluation'), _LOADING_SECS * cores)
   for name, number in steps.items():
     _, batch_size, blocks, *_ = STAGES[name]
     if name in _SECTIONS:
       section = getattr(config, _SECTIONS[name])
       number, batch_size = section.optimizer.num_steps, section.batch_size
-    seconds[name] = _START_SECS + number * batch_size * blocks * block_secs
+    work = number * batch_size * blocks * block_secs
+    seconds[name] = _START_SECS * cores + work
   return seconds
 
 

@@ -261,7 +261,12 @@ class Work(common.Jobs):
     if not self.models:
       searches['bm25']['model_dir'] = self.reader
     for name, model in self.models.items():
-      searches[name] = {**model, 'sparse_weight': [0, WEIGHT]}
+      searches[name] = {
+        **model,
+        'sparse_weight': [0, WEIGHT],
+        'cost': self.costs['evaluation'],
+        'alone': bool(self.start),  # Small models share the cores better.
+      }
     return [
       self.evaluate(
         f'{folder}_{name}', at=f'{folder}/{name}', **measured, **search

@@ -178,8 +178,18 @@ def _show_retrieval(
 def _page(
   world: quickstart_world.World, realm: runner.Output, qa: runner.Output
 ) -> None:
-  """Adds measures of the model that the page serves, and names its parts."""
-  world.calibrate(qa)
+  """Names the parts of the page, and measures its model while it is up."""
+  calibration = world.calibrate(qa)
+  parts: dict[str, Any] = {'corpus_dir': world.corpus, 'pretrained_dir': realm}
+  parts |= {'model_dir': qa, **quickstart_world.SERVED}
+  page = world.recipe.stage(
+    'realm.json', runner.write_parts, output=runner.OUTPUT, **parts
+  )
+  world.recipe.show(
+    'The page is ready; its measures follow',
+    [calibration, page],
+    quickstart_summary.ask,
+  )
   world.evaluate(
     'bm25_realm_all',
     model_dir=qa,
@@ -189,11 +199,6 @@ def _page(
   )
   for words in quickstart_world.WORDINGS:
     world.table('results', words, [quickstart_summary.SYSTEMS])
-  parts: dict[str, Any] = {'corpus_dir': world.corpus, 'pretrained_dir': realm}
-  parts |= {'model_dir': qa, **quickstart_world.SERVED}
-  world.recipe.stage(
-    'realm.json', runner.write_parts, output=runner.OUTPUT, **parts
-  )
 
 
 def _realm(

@@ -66,7 +66,6 @@ def summary(run_dir: str, *, compare: bool) -> str:
     for name in ('articles', 'sentences', 'train_questions', 'test_questions')
   )
   numbers = '0, 1,000 or all' if compare else 'all'
-  how = '--model_dir=' + run_dir
   lines = [
     f'REALM learned to search {articles:,} articles from {sentences:,} '
     'sentences without labels;',
@@ -80,8 +79,7 @@ def summary(run_dir: str, *, compare: bool) -> str:
     *_examples(run_dir),
     *(_changed_fact(run_dir) if compare else []),
     '',
-    f'Ask in a browser:   {_command("bin.serve")} {how}',
-    f'Ask in a terminal:  {_command("bin.answer")} {how}',
+    ask(run_dir),
     f'Your own articles:  {_command("launch.own_text")} ARTICLES RUN_DIR',
     f'In pictures:        {os.path.join(run_dir, "report.html")}'
     if compare
@@ -89,6 +87,14 @@ def summary(run_dir: str, *, compare: bool) -> str:
     '--compare',
   ]
   return '\n'.join(lines)
+
+
+def ask(run_dir: str) -> str:
+  """Returns the commands that answer."""
+  return (
+    f'Ask in a browser:   {_command("bin.serve")} --model_dir={run_dir}\n'
+    f'Ask in a terminal:  {_command("bin.answer")} --model_dir={run_dir}'
+  )
 
 
 def _results(run_dir: str) -> Iterator[str]:

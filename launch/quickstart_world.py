@@ -62,9 +62,9 @@ class World(common.Jobs):
     """Returns the files of questions of a split."""
     return [self.folder / f'{kind}{split}_questions.jsonl' for kind in kinds]
 
-  def calibrate(self, model: runner.Output) -> None:
+  def calibrate(self, model: runner.Output) -> runner.Output:
     """Fits the probabilities of a model's answers; writes examples.json."""
-    self.recipe.stage(
+    return self.recipe.stage(
       'calibration',
       'calibrate',
       at=model / 'calibration.json',

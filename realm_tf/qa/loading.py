@@ -137,12 +137,12 @@ def answerers_of(
   words = build_sparse(loaded.table) if needs_words else None
   retriever: interfaces.Retriever = retriever_lib.InBatches(
     (is_sparse and words)
-    or retrievers.open(choices.retriever, loaded.table, loaded),
+    or retrievers.open(
+      choices.retriever, loaded.table, loaded, is_shared=shares
+    ),
     finetuning.eval_batch_size,
     filled=choices.retriever not in names.BY_WORDS,
   )
-  if shares:
-    retriever = retriever_lib.Kept(retriever)
   reader = None
   if model:
     score = reading.fastest_score(

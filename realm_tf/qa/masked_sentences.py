@@ -263,14 +263,15 @@ def span_recall(
   rows = held_out.choose(chosen if share else ~chosen, _MOST, seed)
   how = masking.of_config(config, tokenizer.mask_id)
   masked = masking.mask_batch(queries, rows, how, sampling.step_rng(seed, 0))
-  depth, found = max(recall_at), []
+  has_span = np.zeros([len(rows), depth := max(recall_at)], bool)
+  # Sentences of similar length share a batch, which saves padding.
+  order = np.argsort((masked['query_ids'] > 0).sum(axis=1), kind='stable')
   for start in range(0, len(rows), _BATCH):
-    some = slice(start, start + _BATCH)
+    some = order[start : start + _BATCH]
     batch = {name: each[some] for name, each in masked.items()}
     asked = retriever_lib.masked(batch['query_ids'], tokenizer)
-    hits = retriever.retrieve(asked, depth + candidates.SPARE_HITS)
-    found.append(candidates.find_spans(hits.block_ids, batch, table, depth)[1])
-  has_span = np.concatenate(found)
+    ids = retriever.retrieve(asked, depth + candidates.SPARE_HITS).block_ids
+    _, has_span[some] = candidates.find_spans(ids, batch, table, depth)
   recall = outcome_lib.recall('span_recall', has_span, recall_at)
   means, ends = summary.means(dict(recall), seed)
   return {

@@ -71,26 +71,53 @@ def over_model(
 
 
 def over_index(
-  opened: model_files.OpenModel, searcher: interfaces.Searcher | None = None
+  opened: model_files.OpenModel,
+  searcher: interfaces.Searcher | None = None,
+  *,
+  is_shared: bool = False,
 ) -> RetrievalLayer:
-  """Returns a layer over a model's index, or over another `searcher`."""
-  return over_model(
+  """Returns a layer over a model's index, or over another `searcher`.
+
+  A layer that several systems share embeds each query once.
+  """
+  embed = embedding.compile_queries(
     opened.model,
-    searcher or opened.index.searcher,
     opened.config.lengths.query_tokens,
     opened.tokenizer.special_ids,
     opened.config.index.embed_backend,
   )
+  return RetrievalLayer(
+    _once(embed) if is_shared else embed, searcher or opened.index.searcher
+  )
+
+
+def _once(embed: Callable[[np.ndarray], np.ndarray]) -> interfaces.Embed:
+  """Returns `embed`, which keeps the embedding of each query."""
+  kept: dict[bytes, np.ndarray] = {}
+
+  def of(query_ids: np.ndarray) -> np.ndarray:
+    keys = [row[row > 0].tobytes() for row in query_ids]
+    new = {key: i for i, key in enumerate(keys) if key not in kept}
+    if new:
+      kept.update(zip(new, embed(query_ids[[*new.values()]]), strict=True))
+    return np.stack([kept[key] for key in keys])
+
+  return of
 
 
 def open(
   kind: str,
   table: block_table.BlockTable,
   opened: model_files.OpenModel | None = None,
+  *,
+  is_shared: bool = False,
 ) -> interfaces.Retriever:
   """Opens the retriever that --retriever names.
 
   `names.MODEL` and `names.BY_LINKS` need a model with an index of the corpus.
+
+  Args:
+    is_shared: As in `over_index`.
 
   Raises:
     UserError: The corpus has no links, or the model does not score paths.
@@ -101,14 +128,14 @@ def open(
     return _BY_WORDS[kind](table)
   if opened is None:
     raise ValueError(f'A model must be given to search with. Found {kind!r}.')
+  over = functools.partial(over_index, opened, is_shared=is_shared)
   if kind == names.MODEL:
-    return over_index(opened)
+    return over()
   index, scorer = opened.index, opened.model.path_scorer
   linked = linked_blocks.LinkedBlocks.over_table(table)
   if kind == names.GRAPH:
-    return over_index(
-      opened,
-      linked_blocks.LinkedSearcher(linked, index.searcher, index.embeddings),
+    return over(
+      linked_blocks.LinkedSearcher(linked, index.searcher, index.embeddings)
     )
   if scorer is None:
     raise errors.UserError(
@@ -116,6 +143,4 @@ def open(
       f'{opened.path}. Make one with bin.train_path.'
     )
   paths = functools.partial(linked_blocks.find_paths, linked, index.embeddings)
-  return over_index(
-    opened, linked_blocks.PathSearcher(paths, index.searcher, scorer)
-  )
+  return over(linked_blocks.PathSearcher(paths, index.searcher, scorer))

@@ -1,8 +1,4 @@
-"""Labels the blocks of each question: which blocks hold an answer, and where.
-
-A cache keeps the labels, because the next search of a question finds mostly the
-same blocks.
-"""
+"""Labels of the blocks of each question: which hold an answer, and where."""
 
 from collections.abc import Sequence
 import itertools
@@ -24,7 +20,6 @@ from realm_tf.text import wordpiece
 from realm_tf.training import job
 
 _NUM_CHECKED = 1000  # Answers that are searched for in the corpus.
-_MAX_KNOWN = 100_000_000  # Cached labels, of 5 bytes each.
 
 Tokenizer = wordpiece.WordpieceTokenizer | sentencepieces.SentencepieceTokenizer
 
@@ -116,9 +111,6 @@ class AnswerLabels:
     self.table = table
     self._tokenizer = tokenizer
     self._length = config.joint_tokens
-    # Question -> sorted block ids and their labels.
-    self._known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    self._num_known = 0
     self._gold: dict[int, np.ndarray] = {}  # Ids by question.
     for row, question in enumerate(questions.given):
       if config.supervision == 'gold' and question.gold_id:
@@ -137,7 +129,7 @@ class AnswerLabels:
     """Returns hits whose last block is a gold block where there was none."""
     block_ids, scores = found.block_ids.copy(), found.scores.copy()
     for i, ids in enumerate(map(self.gold, rows)):
-      if ids.size and not np.isin(block_ids[i], ids).any():
+      if ids.size and not (block_ids[i][:, None] == ids).any():
         # With fixed scores, the block gets the row's lowest score.
         block_ids[i, -1] = ids[0]
         has_score = np.isfinite(scores[i])
@@ -145,39 +137,31 @@ class AnswerLabels:
           scores[i, -1] = np.min(scores[i], where=has_score, initial=0)
     return interfaces.Neighbors(block_ids, scores)
 
-  def has_answer(self, row: int, block_ids: np.ndarray) -> np.ndarray:
-    """Returns which of the blocks [N] are positives of a question, bool [N].
+  def label(
+    self, row: int, block_ids: np.ndarray
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns which of the blocks [N] are positives, and compared, bool [N].
 
     Positives are the blocks of `gold`, if any, else all blocks with an answer.
+    A block outside `gold` that holds an answer's text is not compared: whether
+    it answers the question is unknown. Neither is padding, -1.
     """
-    gold = self.gold(row)
-    if gold.size:
-      return np.isin(block_ids, gold)
-    return self._holds_text(row, block_ids)
-
-  def is_compared(self, row: int, block_ids: np.ndarray) -> np.ndarray:
-    """Returns which of the blocks [N] are positives or negatives, bool [N].
-
-    A block outside `gold` that holds an answer's text is neither: whether it
-    answers the question is unknown.
-    """
+    is_real = block_ids >= 0
+    holds_text = self._matches(row, block_ids, self._bodies(block_ids))
     gold = self.gold(row)
     if not gold.size:
-      return np.ones(block_ids.shape, bool)
-    return np.isin(block_ids, gold) | ~self._holds_text(row, block_ids)
+      return holds_text, is_real
+    is_gold = (block_ids[:, None] == gold).any(axis=1)
+    return is_gold, is_real & (is_gold | ~holds_text)
 
   def compare(
     self, rows: np.ndarray, block_ids: np.ndarray
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns `has_answer` and `is_compared` of each question's blocks.
-
-    Padding is in neither. `block_ids` and the results are [B, ...].
-    """
-    has_answer, is_compared = (
-      np.stack([of(row, ids) for row, ids in zip(rows, block_ids)])
-      for of in (self.has_answer, self.is_compared)
-    )
-    return has_answer, is_compared & (block_ids >= 0)
+    """Returns `label` of each question's blocks, bool [B, ...], as the ids."""
+    flat = block_ids.reshape([len(rows), -1])
+    positive, compared = zip(*map(self.label, rows, flat), strict=True)
+    shape = block_ids.shape
+    return np.reshape(positive, shape), np.reshape(compared, shape)
 
   def hold_text(self, rows: np.ndarray, block_ids: np.ndarray) -> np.ndarray:
     """Returns whether a block holds an answer of a question, bool [R, N].
@@ -219,42 +203,23 @@ class AnswerLabels:
           is_answer[place, start, end - start - 1] = True
     return is_answer
 
-  def _holds_text(self, row: int, block_ids: np.ndarray) -> np.ndarray:
-    """Returns `hold_text` for one question, bool [N]; uses the cache."""
-    nothing = np.zeros([0], np.int32), np.zeros([0], bool)
-    ids, labels = self._known.get(row, nothing)
-    is_real = block_ids >= 0
-    new = np.setdiff1d(block_ids[is_real], ids)
-    if new.size:
-      places = np.searchsorted(ids, new)
-      found = self._matches(row, new, self._bodies(new))
-      ids = np.insert(ids, places, new)
-      labels = np.insert(labels, places, found)
-      if self._num_known + new.size > _MAX_KNOWN:
-        self._known, self._num_known = {}, 0
-      self._num_known += len(ids) - len(self._known.get(row, nothing)[0])
-      self._known[row] = ids, labels
-    result = np.zeros(block_ids.shape, bool)
-    result[is_real] = labels[np.searchsorted(ids, block_ids[is_real])]
-    return result
-
   def _bodies(self, block_ids: np.ndarray) -> np.ndarray:
     return self.table.gather(block_ids, 1, self._length)[1]
 
   def _matches(
     self, row: int, block_ids: np.ndarray, bodies: np.ndarray
   ) -> np.ndarray:
-    """Returns which of the blocks [N] hold an answer's text, bool [N]."""
+    """Returns which of the blocks [N] hold an answer's text; none for -1."""
     question = self.questions.given[row]
     if not question.regex:
       return answer_spans.contain(
         bodies, self.questions.answers[row], self._tokenizer.is_inner
       )
-    texts = self.table.texts(block_ids.tolist())
+    texts = self.table.texts(np.maximum(block_ids, 0).tolist())
     found = [
       answers_lib.contains_answer(t, question.answers, True) for t in texts
     ]
-    return np.array(found, bool)
+    return np.array(found, bool) & (block_ids >= 0)
 
 
 def of_questions(

@@ -284,12 +284,13 @@ def run(
     experiment=config,
     share=run_loop.share,
   )
-  if not exact_match:
+  if retriever:  # What the step learns changes no search, and no batch.
+    dealt = loop.prefetch(dealt)
+  if exact_match:
+    judge = functools.partial(exact_match, model, index)
+    train_judged(run_loop, job, judge, own.judge_every_steps, dealt)
+  else:
     run_loop.run(dealt)
-    return
-  judge = functools.partial(exact_match, model, index)
-  train_judged(run_loop, job, judge, own.judge_every_steps, dealt)
-  run_loop.finish()
 
 
 def build_index(
@@ -355,7 +356,7 @@ def train_judged(
   every: int,
   batches: Iterator[dict[str, Any]],
 ) -> None:
-  """Trains, and publishes parameters that `judge` scores higher than others.
+  """Trains to the end; publishes parameters that `judge` scores highest.
 
   It is called every `every` steps, and after the last. A resumed run reads the
   earlier scores from their log.
@@ -384,3 +385,4 @@ def train_judged(
       if job.is_chief:
         metrics_log.append(log, step, {'exact_match': score})
     run_loop.save()
+  run_loop.finish()

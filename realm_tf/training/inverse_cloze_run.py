@@ -169,7 +169,7 @@ def find_pairs(
     chunk = others[start : start + _CHUNK]
     found = retriever.retrieve(labels.questions.queries(chunk), num_searched)
     for row, ids in zip(chunk, found.block_ids, strict=True):
-      block_ids[row] = next(iter(ids[labels.has_answer(row, ids)]), -1)
+      block_ids[row] = next(iter(ids[labels.label(row, ids)[0]]), -1)
   rows = np.flatnonzero(block_ids >= 0)
   if not rows.size:
     raise errors.UserError(

@@ -1,5 +1,7 @@
 """Tests for launch.own_text_plan: sizes and steps follow from the text."""
 
+import types
+
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -14,12 +16,13 @@ _SMALL, _MIDDLE, _LARGE = surveys.SMALL, surveys.MIDDLE, surveys.LARGE
 def _plan(text, num_questions=0, is_imported=True, overrides=(), **reading):
   text = text | {'num_train_questions': num_questions}
   config = own_text.CONFIG if is_imported else own_text.FROM_RANDOM
+  override = lambda config: config_files.override(config, overrides)
   return own_text_plan.make(
     text,
     config,
+    types.SimpleNamespace(config=override, cores=2),
     is_imported=is_imported,
     has_questions=text['num_held_out_questions'] > 0,
-    resolve=lambda config: config_files.override(config, overrides),
     **reading,
   )
 
@@ -74,10 +77,10 @@ class OwnTextPlanTest(parameterized.TestCase):
 
   def test_the_minutes_limit_the_reader_of_sentences(self):
     # 100 wordpieces, 80 % filled: 80 ms of a core for a block, 0.08 * 5.2 * 8
-    # = 3.328 s for a step; 960 s of two cores, and 60 s of one.
+    # = 3.328 s for a step; 960 s of one core, and 120 s.
     slow = _MIDDLE | {'train_secs': 1e-3}
     self.assertEqual(_plan(slow).steps['span_reader'], 288)
-    self.assertEqual(_plan(slow, minutes=1).steps['span_reader'], 18)
+    self.assertEqual(_plan(slow, minutes=1).steps['span_reader'], 36)
     self.assertEqual(_plan(_MIDDLE, minutes=0).steps, {})  # A given reader.
     # Words alone: one step makes a model directory.
     words = _plan(_MIDDLE, is_imported=False, minutes=0)
@@ -101,6 +104,17 @@ class OwnTextPlanTest(parameterized.TestCase):
     # A block of 100 wordpieces, 80 % filled; an example of REALM is 35 blocks.
     expected = 40 * 8 * 35 * 100 * 0.8 * 1e-3
     self.assertAlmostEqual(slow['realm'] - fast['realm'], expected)
+
+  def test_time_follows_from_the_blocks_and_the_measures(self):
+    # 80 ms of a core to train on a block, 48 to embed it. Two cores load a
+    # model for 10 s. 0.1 * 9000 sentences of 12 ms; then 320 questions of 320.
+    text = _MIDDLE | {'train_secs': 1e-3, 'held_out_share': 0.1}
+    seconds = _plan(text).seconds
+    self.assertAlmostEqual(seconds['index'], 20 + 0.048 * 5381)
+    self.assertAlmostEqual(seconds['evaluation'], 20 + 900 * 0.012)
+    asked = _plan(text | {'num_held_out_questions': 320}, 3200).seconds
+    added = asked['evaluation'] - seconds['evaluation']
+    self.assertAlmostEqual(added, 320 * 0.32)
 
   def test_the_beginning_names_sizes_and_time(self):
     text = _SMALL | {'num_held_out_questions': 12}

@@ -68,14 +68,21 @@ class QuickstartTest(absltest.TestCase):
         self.assertLen(row.split(','), num_systems)
         self.assertEqual(row.count('='), num_systems)
 
-  def test_retrieval_is_shown_before_readers_are_trained(self):
+  def test_search_comes_before_readers_and_the_page_before_measures(self):
     recipe = _recipe(compare=False)
-    (show,) = recipe.shows
-    needs = set(show.needs)
-    for name in reversed(recipe.stages):
-      if name in needs:
-        needs |= recipe.stages[name].needs
-    self.assertNoCommonElements(needs, {'span_reader', 'qa_realm_all'})
+    needs = []
+    for show in recipe.shows:
+      needs.append(set(show.needs))
+      for name in reversed(recipe.stages):
+        if name in needs[-1]:
+          needs[-1] |= recipe.stages[name].needs
+    search, page = needs
+    self.assertNoCommonElements(search, {'span_reader', 'qa_realm_all'})
+    self.assertContainsSubset(
+      {'calibration', 'qa_realm_all_index', 'realm.json'}, page
+    )
+    measures = {n for n in page - search if n.startswith('evaluate')}
+    self.assertEmpty(measures)
 
 
 if __name__ == '__main__':

@@ -3,6 +3,7 @@
 import math
 import os
 import tempfile
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -75,9 +76,9 @@ class SpanRecallTest(absltest.TestCase):
     self._dir = self.create_tempdir().full_path
     self._table = tiny.open_corpus(self._dir)
     queries = [
-      ('a b .', 0),  # Of 2 and 1, the second has 'a'.
+      ('a b d d .', 0),  # Of 2 and 1, the second has 'a'.
       ('f a .', 1),  # Neither 0 nor 2 has 'f'.
-      ('b d .', 2),  # Of 0 and 1, the first has 'b'.
+      ('b d d .', 2),  # Of 0 and 1, the first has 'b'.
     ]
     found = [
       tiny.query(tiny.TOKENIZER.tokenize(text).ids, [[0, 1]], own, text)
@@ -87,11 +88,12 @@ class SpanRecallTest(absltest.TestCase):
 
   def _measure(self, share):
     # Blocks 0, 2 and 1 are the hits of every query; only block 1 has 'f'.
+    self.retriever = mock.Mock(wraps=fakes.FakeRetriever([0, 2, 1], [0.0] * 3))
     return masked_sentences.span_recall(
       self._queries_dir,
       self._table,
       tiny.TOKENIZER,
-      retriever=fakes.FakeRetriever([0, 2, 1], [0.0] * 3),
+      retriever=self.retriever,
       config=tiny.config(),
       share=share,
       recall_at=[1, 2],
@@ -102,10 +104,17 @@ class SpanRecallTest(absltest.TestCase):
     self.assertEqual(metrics['num_sentences'], 3)
     self.assertAlmostEqual(metrics['span_recall@1'], 100 / 3)
     self.assertAlmostEqual(metrics['span_recall@2'], 200 / 3)
-    self.assertEqual(sorted(metrics['span_ranks']), [0, 1, 2])
+    self.assertEqual(metrics['span_ranks'], [2, 0, 1])
     low, high = metrics['span_intervals']['span_recall@2']
     self.assertLess(low, 200 / 3)
     self.assertGreater(high, 200 / 3)
+
+  @mock.patch.object(masked_sentences, '_BATCH', 2)
+  def test_a_batch_has_similar_lengths_and_results_stay_in_order(self):
+    self.assertEqual(self._measure(0.0)['span_ranks'], [2, 0, 1])
+    asked = [call.args[0] for call in self.retriever.retrieve.mock_calls]
+    lengths = [(queries.ids > 0).sum(axis=1).tolist() for queries in asked]
+    self.assertEqual(lengths, [[3, 4], [5]])
 
   def test_only_sentences_of_held_out_articles_count(self):
     names = [article.title for article in tiny.ARTICLES]

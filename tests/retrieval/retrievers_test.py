@@ -78,6 +78,20 @@ class OpenTest(parameterized.TestCase):
     )
     self.assertEqual(found.scores[0].tolist(), [7, 6, 5, -np.inf, -np.inf])
 
+  def test_systems_that_share_a_search_embed_each_query_once(self):
+    embedded = []
+    embed = lambda ids: embedded.extend(ids.tolist()) or np.float32(ids)
+    with mock.patch.object(
+      retrievers.embedding, 'compile_queries', lambda *_, **__: embed
+    ):
+      shared = retrievers.open('model', _table(), _loaded(), is_shared=True)
+    # Padding is no difference; the order is.
+    for ids in ([[5, 6, 0], [6, 5, 0], [5, 6, 0]], [[5, 6, 7], [5, 6, 0]]):
+      np.testing.assert_array_equal(
+        shared(np.array(ids), 2).scores, np.sort(ids)[:, :0:-1]
+      )
+    self.assertEqual(embedded, [[5, 6, 0], [6, 5, 0], [5, 6, 7]])
+
   def test_paths_need_a_scorer(self):
     with self.assertRaisesRegex(errors.UserError, 'none in the/model. Make'):
       retrievers.open('path', _table(), _loaded())

@@ -1,7 +1,5 @@
 """Tests for realm_tf.training.answer_labels."""
 
-from unittest import mock
-
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -15,18 +13,8 @@ from tests import tiny
 _TEXTS = ['a b . c d', 'e a b f', 'd d d d', 'f']
 
 
-class _CountingTable(fakes.FakeTable):
-  """Counts the blocks that are read."""
-
-  num_gathered = 0
-
-  def gather(self, ids, *lengths):
-    self.num_gathered += np.size(ids)
-    return super().gather(ids, *lengths)
-
-
 def _labels(*questions, **changes):
-  table = _CountingTable(tiny.TOKENIZER, ['a', 'b', 'c', 'd'], _TEXTS)
+  table = fakes.FakeTable(tiny.TOKENIZER, ['a', 'b', 'c', 'd'], _TEXTS)
   config = tiny.config(finetuning=changes).finetuning
   tokenized = answer_labels.tokenize(questions, tiny.TOKENIZER, 6)
   return answer_labels.AnswerLabels(
@@ -36,32 +24,27 @@ def _labels(*questions, **changes):
 
 class AnswerLabelsTest(absltest.TestCase):
   def test_finds_each_of_the_answers(self):
-    labels = _labels(questions_lib.Question('?', ('c d', 'f')))
-    self.assertFalse(labels.has_answer(0, np.array([-1, -1])).any())
-    found = labels.has_answer(0, np.array([3, -1, 2, 0, 1]))
-    self.assertEqual(found.tolist(), [True, False, False, True, True])
+    labels = _labels(
+      questions_lib.Question('?', ('c d', 'f')),
+      questions_lib.Question('?', ('[c] d', 'f$'), regex=True),
+    )
+    for row in (0, 1):
+      self.assertFalse(labels.label(row, np.array([-1, -1]))[0].any())
+      has_answer, is_compared = labels.label(row, np.array([3, -1, 2, 0, 1]))
+      self.assertEqual(has_answer.tolist(), [True, False, False, True, True])
+      self.assertEqual(is_compared.tolist(), [True, False, True, True, True])
 
-  def test_reads_a_block_once_for_each_question(self):
+  def test_blocks_of_paths_have_labels_in_the_same_places(self):
     labels = _labels(
       questions_lib.Question('?', ('f',)), questions_lib.Question('?', ('a',))
     )
-    has = [False, True, False, True], [True, True, False, False]
-    # Each search has another order and one more block.
-    for ids, num_gathered in (([2, 0], 2), ([3, 0], 3), ([0, 1, 3, 2], 4)):
-      expected = [has[0][i] for i in ids]
-      self.assertEqual(labels.has_answer(0, np.array(ids)).tolist(), expected)
-      self.assertEqual(labels.table.num_gathered, num_gathered)
-    self.assertEqual(labels.has_answer(1, np.arange(4)).tolist(), list(has[1]))
-    self.assertEqual(labels.table.num_gathered, 8)
-
-  def test_forgets_labels_above_the_limit(self):
-    labels = _labels(
-      questions_lib.Question('?', ('f',)), questions_lib.Question('?', ('a',))
+    paths = np.array([[[3, 2], [-1, 1]], [[0, 2], [3, 1]]])
+    has_answer, is_compared = labels.compare(np.array([0, 1]), paths)
+    self.assertEqual(
+      has_answer.tolist(),
+      [[[True, False], [False, True]], [[True, False], [False, True]]],
     )
-    with mock.patch.object(answer_labels, '_MAX_KNOWN', 3):
-      for row, num_gathered in ((0, 2), (1, 4), (1, 4), (0, 6)):
-        labels.has_answer(row, np.array([0, 1]))
-        self.assertEqual(labels.table.num_gathered, num_gathered)
+    np.testing.assert_array_equal(is_compared, paths >= 0)
 
   def test_gold_blocks_are_the_articles_blocks_with_the_answer(self):
     labels = _labels(
@@ -74,7 +57,7 @@ class AnswerLabelsTest(absltest.TestCase):
     )
     gold = [labels.gold(row).tolist() for row in range(4)]
     self.assertEqual(gold, [[0], [], [], [0]])
-    found = labels.has_answer(0, np.array([2, 0]))
+    found = labels.label(0, np.array([2, 0]))[0]
     self.assertEqual(found.tolist(), [False, True])  # Block 2 has a d, too.
 
   def test_other_blocks_with_the_answer_are_not_compared(self):
@@ -88,11 +71,11 @@ class AnswerLabelsTest(absltest.TestCase):
     )
     ids = np.array([3, 2, 0, 1, -1])
     for row, expected in (
-      (0, [True, False, True, True, True]),  # Block 2 has a d, 0 is gold.
-      (1, [True] * 5),  # Without a gold block both are positives.
-      (2, [True] * 5),  # Only the gold block matches.
+      (0, [True, False, True, True, False]),  # Block 2 has a d, 0 is gold.
+      (1, [True] * 4 + [False]),  # Without a gold block both are positives.
+      (2, [True] * 4 + [False]),  # Only the gold block matches.
     ):
-      self.assertEqual(labels.is_compared(row, ids).tolist(), expected)
+      self.assertEqual(labels.label(row, ids)[1].tolist(), expected)
 
   def test_blocks_that_hold_answers_of_several_questions(self):
     labels = _labels(

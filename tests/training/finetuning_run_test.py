@@ -118,6 +118,9 @@ class _Loop(loop.Loop):
   def save(self):
     pass
 
+  def finish(self):
+    self.is_finished = True
+
   def publish(self):
     return job.publish(self.run_dir, self.step, self.model)
 
