@@ -119,7 +119,7 @@ class _Loop(loop.Loop):
     pass
 
   def finish(self):
-    self.is_finished = True
+    pass
 
   def publish(self):
     return job.publish(self.run_dir, self.step, self.model)
