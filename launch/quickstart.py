@@ -112,7 +112,7 @@ _SYSTEMS = {  # Name -> its evaluation after N questions.
 def stages(recipe: runner.Recipe, *, compare: bool = False) -> None:
   world = quickstart_world.World(recipe, recipe.config(CONFIG).lengths)
   texts = world.tagged('reader_queries', 'sentences', 'statements')
-  ict = world.train('ict', 'warm_start', recipe.config(CONFIG), cost=55)
+  ict = world.train('ict', 'warm_start', recipe.config(CONFIG), cost=95)
   # From random weights, at the same time as ICT: ICT's weights are no better
   # start. Its parameters are published once, as no index follows them.
   warm_up = common.reader_warm_up(
@@ -122,7 +122,7 @@ def stages(recipe: runner.Recipe, *, compare: bool = False) -> None:
     batch_size=64,
   )
   reader = world.train(
-    'reader', 'pretrain', recipe.config(warm_up), queries_dir=texts, cost=150
+    'reader', 'pretrain', recipe.config(warm_up), queries_dir=texts, cost=250
   )
   realm, model = _realm(world, ict, reader)
   _show_retrieval(world, ict, model, compare)
@@ -136,7 +136,7 @@ def stages(recipe: runner.Recipe, *, compare: bool = False) -> None:
     queries_dir=texts,
     retriever='bm25',
     init_from=reader,
-    cost=250,
+    cost=450,
   )
   qa = _row(world, 'realm', 'all', model, realm, spans=spans, **_WEIGHTS)
   _page(world, realm, qa)
@@ -220,7 +220,7 @@ def _realm(
     queries_dir=world.tagged('queries', 'sentences'),
     init_from=ict,
     reader_init_from=reader,
-    cost=350,
+    cost=600,
   )
   model = recipe.stage(
     'model',
@@ -278,11 +278,11 @@ def _row(
     retriever=retriever,
     init_from=trained,
     reader_init_from=spans,
-    cost=_STEPS[number] / 5,
+    cost=_STEPS[number] / 2.8,
     **sentences,
   )
   world.index(f'qa_{name}_{number}_index', qa, cost=5)
-  world.evaluate(f'{name}_{number}', model_dir=qa, cost=30, **evaluation)
+  world.evaluate(f'{name}_{number}', model_dir=qa, cost=60, **evaluation)
   return qa
 
 

@@ -91,6 +91,19 @@ class OwnTextTest(parameterized.TestCase):
     self.assertNotIn('hints', text)
     self.assertNotIn('--questions', text)
 
+  def test_the_rate_of_a_reader_falls_with_its_steps(self):
+    # 2e-4 up to 450 steps; 2250 have 2e-4 / sqrt(5). Random weights keep theirs.
+    for minutes, has_encoder, rate in (
+      (0.1, True, 2e-4),
+      (1e3, True, 2e-4 / 5**0.5),
+      (1e3, False, 2e-3),
+    ):
+      recipe = self._recipe(
+        surveys.MIDDLE, has_encoder=has_encoder, minutes=minutes
+      )
+      optimizer = recipe.stages['span_reader'].config.finetuning.optimizer
+      self.assertAlmostEqual(optimizer.learning_rate, rate)
+
   def test_questions_of_a_test_never_train(self):
     recipe = self._recipe(surveys.MIDDLE, test_questions='/test.jsonl')
     readers = [
