@@ -110,7 +110,9 @@ def make(
   resolved = recipe.config(config_files.merge(config, changes))
   measured = min(held_out * measures, _MOST_MASKED) * _MASKED
   measured += survey['num_held_out_questions'] * _ASKED
-  seconds = _seconds(steps, resolved, recipe.cores, block_secs)
+  # From random weights, stages of one thread share the cores.
+  cores = recipe.cores if is_imported else 1
+  seconds = _seconds(steps, resolved, cores, block_secs)
   seconds['index'] += _EMBEDDED * num_blocks * block_secs
   seconds['evaluation'] += measured * block_secs
   notes = [*_notes(survey, steps, 0 if measures or not minutes else held_out)]

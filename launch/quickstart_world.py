@@ -26,7 +26,7 @@ class World(common.Jobs):
 
   def __init__(self, recipe: runner.Recipe, lengths: config.LengthConfig):
     self.folder = folder = recipe.stage(
-      'world', 'unpack_demo', output_dir=runner.OUTPUT, cost=7
+      'world', 'unpack_demo', output_dir=runner.OUTPUT, cost=12
     )
     self.blocks: dict[str, Any] = {
       'max_block_wordpieces': lengths.block_tokens,
@@ -39,7 +39,7 @@ class World(common.Jobs):
       # Words of a question that are no wordpieces fill its few tokens.
       vocab_text=[folder / 'sentences.jsonl', folder / 'train_texts.jsonl'],
       links='titles',
-      cost=12,
+      cost=18,
       **self.blocks,
     )
     # With invented countries, which questions train.

@@ -188,15 +188,16 @@ def next_stage(
 
   The ready stages share the free cores: small matrices use them better in
   several one-thread processes; a stage `alone` waits for them, and has all
-  cores. Until a text can be shown, only the stages that
-  it needs begin. Of these the one with the longest path to the end is next.
+  cores. Until the next text can be shown, only the stages that it needs begin.
+  Of these the one with the longest path to the end is next.
 
   Args:
     running: Name -> threads.
     most: Stages at the same time.
   """
   undone = {*left, *running}
-  ways = _ways(recipe)
+  texts = (show.needs for show in recipe.shows if show.needs & undone)
+  ways = _ways(recipe, next(texts, frozenset()))
   awaited = {name for name in undone if ways[name][0]} or undone
   ready = [
     name
@@ -213,9 +214,10 @@ def next_stage(
   return first, cores // number
 
 
-def _ways(recipe: recipe_lib.Recipe) -> dict[str, tuple[bool, float]]:
-  """Returns name -> (a shown text needs it, cost of the longest path)."""
-  needed = {need for show in recipe.shows for need in show.needs}
+def _ways(
+  recipe: recipe_lib.Recipe, needed: frozenset[str]
+) -> dict[str, tuple[bool, float]]:
+  """Returns name -> (whether `needed` needs it, cost of the longest path)."""
   ways = {
     name: (name in needed, stage.cost) for name, stage in recipe.stages.items()
   }

@@ -92,7 +92,7 @@ class OwnTextTest(parameterized.TestCase):
     self.assertNotIn('--questions', text)
 
   def test_the_rate_of_a_reader_falls_with_its_steps(self):
-    # 2e-4 up to 450 steps; 2250 have 2e-4 / sqrt(5). Random weights keep theirs.
+    # 2e-4 up to 450 steps; 2250 have 2e-4 / sqrt(5), random weights 2e-3.
     for minutes, has_encoder, rate in (
       (0.1, True, 2e-4),
       (1e3, True, 2e-4 / 5**0.5),
