@@ -61,13 +61,18 @@ def over_model(
   query_tokens: int,
   special_ids: tuple[int, int],
   backend: str = 'tensorflow',
+  *,
+  is_shared: bool = False,
 ) -> RetrievalLayer:
   """Returns a layer that embeds queries with a model's current variables.
 
-  `backend` is as `IndexConfig.embed_backend`; OpenVINO copies the variables.
+  Args:
+    backend: As `IndexConfig.embed_backend`; OpenVINO copies the variables.
+    is_shared: Whether several systems ask the same queries, so that each is
+      embedded once. The model must not learn then.
   """
   embed = embedding.compile_queries(model, query_tokens, special_ids, backend)
-  return RetrievalLayer(embed, searcher)
+  return RetrievalLayer(_once(embed) if is_shared else embed, searcher)
 
 
 def over_index(
@@ -76,18 +81,14 @@ def over_index(
   *,
   is_shared: bool = False,
 ) -> RetrievalLayer:
-  """Returns a layer over a model's index, or over another `searcher`.
-
-  A layer that several systems share embeds each query once.
-  """
-  embed = embedding.compile_queries(
+  """Returns a layer over a model's index, or over another `searcher`."""
+  return over_model(
     opened.model,
+    searcher or opened.index.searcher,
     opened.config.lengths.query_tokens,
     opened.tokenizer.special_ids,
     opened.config.index.embed_backend,
-  )
-  return RetrievalLayer(
-    _once(embed) if is_shared else embed, searcher or opened.index.searcher
+    is_shared=is_shared,
   )
 
 
@@ -117,7 +118,7 @@ def open(
   `names.MODEL` and `names.BY_LINKS` need a model with an index of the corpus.
 
   Args:
-    is_shared: As in `over_index`.
+    is_shared: As in `over_model`.
 
   Raises:
     UserError: The corpus has no links, or the model does not score paths.

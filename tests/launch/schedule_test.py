@@ -30,7 +30,8 @@ def _next(
   for (name, needed), cost in zip(needs.items(), costs, strict=True):
     outputs = [recipe.stages[each].output for each in needed]
     recipe.stage(name, 'x', needs=outputs, cost=cost, alone=name in alone)
-  recipe.show('title', [recipe.stages[each].output for each in shown], str)
+  for text in shown.split():
+    recipe.show('title', [recipe.stages[each].output for each in text], str)
   with absltest.mock.patch.object(runner.Recipe, 'cores', cores):
     return schedule.next_stage(recipe, left, dict(running), most)
 
@@ -41,6 +42,7 @@ class NextStageTest(parameterized.TestCase):
     ('longest_path', 'bc', (5, 1, 9), '', ['b1', 'a1', None]),
     # a, then c, have all cores before b.
     ('shown_text', 'ac', (1, 9, 2), 'c', ['a2', None]),
+    ('texts_in_turn', 'ac', (1, 9, 2), 'c b', ['a2', None]),
   )
   def test_order(self, path, costs, shown, expected):
     first, last = path
