@@ -1,7 +1,6 @@
 """The stages of `own_text`, by data flow, and the choice of its search."""
 
 import json
-import math
 import pathlib
 from typing import Any, NamedTuple
 
@@ -9,7 +8,6 @@ from . import common
 from . import own_text_plan
 from . import runner
 
-from realm_tf import config as config_lib
 from realm_tf.config import config_files
 
 TAGGER = 'rules+terms'  # Text without names, or in lower case, has terms.
@@ -17,7 +15,6 @@ WEIGHT = 0.7  # Of BM25's scores.
 # The reader learns from the right block of each question, and from the best
 # other one, which has no answer.
 EACH_BLOCK = {'objective': 'per_block', 'num_read': 2, 'batch_size': 8}
-_FULL_RATE_STEPS = 450
 _LEVEL = 0.05  # A lead with a larger p may be chance.
 # Model -> its embeddings, in words.
 _LABELS = {
@@ -127,9 +124,11 @@ class Work(common.Jobs):
       )
       if 'realm' not in self.steps:
         self.index('reader_index', reader)
-    optimizer = {'num_steps': self.steps['span_reader']}
+    optimizer: dict[str, Any] = {'num_steps': self.steps['span_reader']}
     if self.start:
-      optimizer |= {'learning_rate': _rate(self.config, optimizer['num_steps'])}
+      optimizer['learning_rate'] = own_text_plan.rate(
+        self.config, optimizer['num_steps']
+      )
     spans = {**EACH_BLOCK, 'optimizer': optimizer}
     # A sentence encoder learns to read better than one that fills in words.
     self.reader = self.train(
@@ -276,16 +275,6 @@ class Work(common.Jobs):
       )
       for name, search in searches.items()
     ]
-
-
-def _rate(config: config_lib.ExperimentConfig, num_steps: int) -> float:
-  """Returns the rate of a reader of made questions: the longer, the lower.
-
-  Exact match of 1,500 questions at 2e-4 and 1e-4: 31.9 and 28.9 after 306
-  steps, 34.3 and 36.3 after 1,800 (docs/results/real_text.md).
-  """
-  rate = config.finetuning.optimizer.learning_rate
-  return rate * min(1.0, math.sqrt(_FULL_RATE_STEPS / num_steps))
 
 
 class _Search(NamedTuple):

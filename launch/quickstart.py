@@ -7,10 +7,10 @@ It trains and measures REALM. --compare adds ICT and BM25 with readers of their
 own, training on fewer questions, a changed fact, and a report; after a run
 without it only these run.
 
-Time: the first table after 14 minutes on two slow cores, all after 40 next to
-other work; --compare took 16 on faster ones (docs/results/quickstart.md). Exact
-match on 2,000 questions, seed 0: REALM 86.4 in the articles' words, 65.5 in
-forms never seen, with BM25 87.2 and 82.8; BM25 with this reader 76.0 and 74.7.
+Time: on two slow cores the first table after 11 minutes, the page after 22; the
+page took 40 next to other work (docs/results/quickstart.md). Exact match on
+2,000 questions, seed 0: REALM 86.4 in the articles' words, 65.5 in forms never
+seen, with BM25 87.2 and 82.8; BM25 with this reader 76.0 and 74.7.
 """
 
 import functools
