@@ -179,16 +179,14 @@ def _page(
   world: quickstart_world.World, realm: runner.Output, qa: runner.Output
 ) -> None:
   """Names the parts of the page, and measures its model while it is up."""
-  calibration = world.calibrate(qa)
+  world.calibrate(qa)
   parts: dict[str, Any] = {'corpus_dir': world.corpus, 'pretrained_dir': realm}
   parts |= {'model_dir': qa, **quickstart_world.SERVED}
   page = world.recipe.stage(
     'realm.json', runner.write_parts, output=runner.OUTPUT, **parts
   )
   world.recipe.show(
-    'The page is ready; its measures follow',
-    [calibration, page],
-    quickstart_summary.ask,
+    'The page is ready; its measures follow', [page], quickstart_summary.ask
   )
   world.evaluate(
     'bm25_realm_all',

@@ -62,9 +62,9 @@ class World(common.Jobs):
     """Returns the files of questions of a split."""
     return [self.folder / f'{kind}{split}_questions.jsonl' for kind in kinds]
 
-  def calibrate(self, model: runner.Output) -> runner.Output:
+  def calibrate(self, model: runner.Output) -> None:
     """Fits the probabilities of a model's answers; writes examples.json."""
-    return self.recipe.stage(
+    self.recipe.stage(
       'calibration',
       'calibrate',
       at=model / 'calibration.json',

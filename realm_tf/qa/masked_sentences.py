@@ -263,11 +263,11 @@ def span_recall(
   rows = held_out.choose(chosen if share else ~chosen, _MOST, seed)
   how = masking.of_config(config, tokenizer.mask_id)
   masked = masking.mask_batch(queries, rows, how, sampling.step_rng(seed, 0))
-  has_span = np.zeros([len(rows), depth := max(recall_at)], bool)
+  depth = max(recall_at)
+  has_span = np.zeros([len(rows), depth], bool)
   # Sentences of similar length share a batch, which saves padding.
   order = np.argsort((masked['query_ids'] > 0).sum(axis=1), kind='stable')
-  for start in range(0, len(rows), _BATCH):
-    some = order[start : start + _BATCH]
+  for some in np.split(order, range(_BATCH, len(order), _BATCH)):
     batch = {name: each[some] for name, each in masked.items()}
     asked = retriever_lib.masked(batch['query_ids'], tokenizer)
     ids = retriever.retrieve(asked, depth + candidates.SPARE_HITS).block_ids

@@ -18,6 +18,7 @@ from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever
 from realm_tf.retrieval import word_search
 
+_MOST_KEPT = 200_000  # Queries; embeddings of 384 numbers take about 300 MB.
 _Open = Callable[[block_table.BlockTable], interfaces.Retriever]
 _BY_WORDS: dict[str, _Open] = {
   'bm25': word_search.over_table,
@@ -92,11 +93,13 @@ def over_index(
   )
 
 
-def _once(embed: Callable[[np.ndarray], np.ndarray]) -> interfaces.Embed:
+def _once(embed: interfaces.Embed) -> interfaces.Embed:
   """Returns `embed`, which keeps the embedding of each query."""
   kept: dict[bytes, np.ndarray] = {}
 
   def of(query_ids: np.ndarray) -> np.ndarray:
+    if len(kept) > _MOST_KEPT:
+      kept.clear()
     keys = [row[row > 0].tobytes() for row in query_ids]
     new = {key: i for i, key in enumerate(keys) if key not in kept}
     if new:

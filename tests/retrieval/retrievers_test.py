@@ -91,6 +91,9 @@ class OpenTest(parameterized.TestCase):
         shared(np.array(ids), 2).scores, np.sort(ids)[:, :0:-1]
       )
     self.assertEqual(embedded, [[5, 6, 0], [6, 5, 0], [5, 6, 7]])
+    with mock.patch.object(retrievers, '_MOST_KEPT', 2):  # Three are kept.
+      shared(np.array([[5, 6, 7]]), 2)
+    self.assertEqual(embedded[3:], [[5, 6, 7]])
 
   def test_paths_need_a_scorer(self):
     with self.assertRaisesRegex(errors.UserError, 'none in the/model. Make'):
