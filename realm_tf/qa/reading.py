@@ -8,6 +8,7 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import interfaces
 from realm_tf.data import joining
+from realm_tf.data import memory
 from realm_tf.index import embedding
 from realm_tf.model import lean_encoder
 from realm_tf.model import precision
@@ -16,7 +17,6 @@ from realm_tf.model import realm_model
 # Wordpieces per batch: enough for efficient matmuls, few enough that the pairs
 # have about the same length.
 _GROUP_TOKENS = 4096
-_MOST_KEPT_BYTES = 1 << 28
 
 
 # (tokens of pairs int32 [n, L], Lz) -> scores of spans, float32 [n, Lz, W], and
@@ -77,34 +77,30 @@ class KeptScore:
 
   def __init__(self, score: Score):
     self._score = score
-    self._kept: dict[bytes, interfaces.Scores] = {}  # By wordpieces.
-    self._num_bytes = 0
+    self._memory = memory.Memory()  # Of wordpieces.
 
   def __call__(
     self, tokens: dict[str, np.ndarray], body_length: int
   ) -> interfaces.Scores:
     lengths = tokens['input_mask'].sum(axis=1)
     ids = zip(tokens['input_word_ids'], lengths, strict=True)
-    keys = [row[:length].tobytes() for row, length in ids]
-    if self._num_bytes > _MOST_KEPT_BYTES:
-      self._kept.clear()
-      self._num_bytes = 0
-    new = [row for row, key in enumerate(keys) if key not in self._kept]
-    if new:
-      some = {name: each[new] for name, each in tokens.items()}
+
+    def make(rows: list[int]) -> Iterator[tuple[np.ndarray, ...]]:
+      some = {name: each[rows] for name, each in tokens.items()}
       num_body = some['input_type_ids'].sum(axis=1) - 1
-      for row, length, spans, null in zip(
-        new, num_body, *self._score(some, body_length), strict=True
+      for length, spans, null in zip(
+        num_body, *self._score(some, body_length), strict=True
       ):
-        kept = interfaces.Scores(spans[:length].copy(), null)
-        self._kept[keys[row]] = kept
-        self._num_bytes += kept.spans.nbytes
-    found = [self._kept[key] for key in keys]
-    shape = len(keys), body_length, found[0].spans.shape[1]
+        yield spans[:length].copy(), null
+
+    found = self._memory.values(
+      [row[:length].tobytes() for row, length in ids], make
+    )
+    shape = len(found), body_length, found[0][0].shape[1]
     result = np.full(shape, interfaces.NO_SCORE, np.float32)
-    for row, scores in enumerate(found):
-      result[row, : len(scores.spans)] = scores.spans
-    return interfaces.Scores(result, np.array([each.null for each in found]))
+    for row, (spans, _) in enumerate(found):
+      result[row, : len(spans)] = spans
+    return interfaces.Scores(result, np.array([null for _, null in found]))
 
 
 class PairReader:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from realm_tf import interfaces
+from realm_tf.data import memory
 from realm_tf.index import searcher
 from realm_tf.text import wordpiece
 
 Find = Callable[[], interfaces.Neighbors]  # Waits for hits.
-_MOST_KEPT = 200_000  # Queries; 20 blocks of each take about 150 MB.
 
 
 def of_texts(
@@ -97,24 +97,16 @@ class Kept:
   def __init__(self, retriever: interfaces.Retriever):
     self._retriever = retriever
     # (text, k) -> block ids and scores, [k] each.
-    self._kept: dict[tuple[str, int], tuple[np.ndarray, ...]] = {}
+    self._memory = memory.Memory()
 
   def retrieve(
     self, queries: interfaces.Queries, k: int
   ) -> interfaces.Neighbors:
-    rows: dict[str, int] = {}
-    for row, text in enumerate(queries.texts):
-      rows.setdefault(text, row)
-    new = {text: i for text, i in rows.items() if (text, k) not in self._kept}
-    if new and len(self._kept) > _MOST_KEPT:
-      self._kept.clear()
-      new = rows
-    if new:
-      found = self._retriever.retrieve(queries.take([*new.values()]), k)
-      for text, *arrays in zip(new, *found):
-        self._kept[text, k] = tuple(arrays)
-    kept = (self._kept[text, k] for text in queries.texts)
-    return interfaces.Neighbors(*map(np.stack, zip(*kept)))
+    found = self._memory.values(
+      [(text, k) for text in queries.texts],
+      lambda rows: zip(*self._retriever.retrieve(queries.take(rows), k)),
+    )
+    return interfaces.Neighbors(*map(np.stack, zip(*found)))
 
 
 class Hybrid:

@@ -10,6 +10,7 @@ from realm_tf import errors
 from realm_tf import interfaces
 from realm_tf.config import names
 from realm_tf.data import block_table
+from realm_tf.data import memory
 from realm_tf.index import embedding
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
@@ -18,7 +19,6 @@ from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever
 from realm_tf.retrieval import word_search
 
-_MOST_KEPT = 200_000  # Queries; embeddings of 384 numbers take about 300 MB.
 _Open = Callable[[block_table.BlockTable], interfaces.Retriever]
 _BY_WORDS: dict[str, _Open] = {
   'bm25': word_search.over_table,
@@ -95,16 +95,15 @@ def over_index(
 
 def _once(embed: interfaces.Embed) -> interfaces.Embed:
   """Returns `embed`, which keeps the embedding of each query."""
-  kept: dict[bytes, np.ndarray] = {}
+  kept = memory.Memory()
 
   def of(query_ids: np.ndarray) -> np.ndarray:
-    if len(kept) > _MOST_KEPT:
-      kept.clear()
-    keys = [row[row > 0].tobytes() for row in query_ids]
-    new = {key: i for i, key in enumerate(keys) if key not in kept}
-    if new:
-      kept.update(zip(new, embed(query_ids[[*new.values()]]), strict=True))
-    return np.stack([kept[key] for key in keys])
+    return np.concatenate(
+      kept.values(
+        [row[row > 0].tobytes() for row in query_ids],
+        lambda rows: zip(embed(query_ids[rows])),
+      )
+    )
 
   return of
 

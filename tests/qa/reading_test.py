@@ -173,9 +173,6 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllClose(actual, expected, 1e-5, 1e-5)
     # 2 and 3 blocks of the first two questions, then 3 of the last.
     self.assertEqual(sum(computed), 8)
-    with mock.patch.object(reading, '_MOST_KEPT_BYTES', 0):
-      kept(*first)
-    self.assertEqual(sum(computed), 13)
 
 
 if __name__ == '__main__':

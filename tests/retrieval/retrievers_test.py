@@ -91,9 +91,6 @@ class OpenTest(parameterized.TestCase):
         shared(np.array(ids), 2).scores, np.sort(ids)[:, :0:-1]
       )
     self.assertEqual(embedded, [[5, 6, 0], [6, 5, 0], [5, 6, 7]])
-    with mock.patch.object(retrievers, '_MOST_KEPT', 2):  # Three are kept.
-      shared(np.array([[5, 6, 7]]), 2)
-    self.assertEqual(embedded[3:], [[5, 6, 7]])
 
   def test_paths_need_a_scorer(self):
     with self.assertRaisesRegex(errors.UserError, 'none in the/model. Make'):
@@ -156,7 +153,6 @@ class RetrieversTest(absltest.TestCase):
     batches.retrieve(retriever.of_texts(list('abcdefg')), 1)
     self.assertEqual(inner.calls, [(list('abcd'), 1), (list('efg'), 1)])
 
-  @mock.patch.object(retriever, '_MOST_KEPT', 2)
   def test_the_same_text_is_searched_once(self):
     inner = _Lengths()
     kept = retriever.Kept(inner)
@@ -169,10 +165,9 @@ class RetrieversTest(absltest.TestCase):
     self.assertEqual(find(['rome', 'rome'], 1), [[4], [4]])
     self.assertEqual(find(['paris', 'rome'], 1), [[5], [4]])
     self.assertEqual(inner.calls, [(['rome'], 1), (['paris'], 1)])
-    # Another k is another search. The next texts exceed _MOST_KEPT.
+    # Another k is another search.
     self.assertEqual(find(['rome'], 2), [[4, 4]])
-    self.assertEqual(find(['paris', 'oslo'], 1), [[5], [4]])
-    self.assertEqual(inner.calls[2:], [(['rome'], 2), (['paris', 'oslo'], 1)])
+    self.assertEqual(inner.calls[2:], [(['rome'], 2)])
 
 
 _NONE = -np.inf
