@@ -24,6 +24,7 @@ from . import recipe as recipe_lib
 
 import realm_tf
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.config import config_files
 
 _READ_BYTES = 1 << 22
@@ -72,7 +73,7 @@ def plans(recipe: recipe_lib.Recipe) -> dict[str, Plan]:
   found: dict[str, Plan] = {}
   ours: tuple[str, ...] = ()
   folder = os.path.join(recipe.run_dir, '.stages')
-  hashes = read_json(os.path.join(folder, 'inputs'))
+  hashes = json_text.read(os.path.join(folder, 'inputs'), dict) or {}
   num_known = len(hashes)
   for name, stage in recipe.stages.items():
     keys = {need: found[need].key for need in stage.needs}
@@ -106,7 +107,8 @@ def is_done(recipe: recipe_lib.Recipe) -> bool:
 
 def read(run_dir: str, name: str) -> dict[str, Any]:
   """Returns a stage's record; an empty one if it never ran."""
-  return read_json(os.path.join(run_dir, '.stages', f'{name}.json'))
+  path = os.path.join(run_dir, '.stages', f'{name}.json')
+  return json_text.read(path, dict) or {}
 
 
 def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:
@@ -167,15 +169,6 @@ def made_from(
     prefixes = tuple(f'{name}.' for name in read)
     made |= {n: v for n, v in fields.items() if f'{n}.'.startswith(prefixes)}
   return made | {f'stage {name}': keys[name] for name in sorted(stage.needs)}
-
-
-def read_json(path: str) -> dict[str, Any]:
-  """Returns the object of a JSON file; {} if it is missing or incomplete."""
-  try:
-    with open(path) as file:
-      return json.load(file)
-  except (OSError, ValueError):
-    return {}
 
 
 def write_json(path: str, value: Any) -> None:

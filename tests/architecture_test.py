@@ -67,7 +67,7 @@ _MAX_LINES = {
 }
 _RECIPES_MAY_IMPORT = (
   *('realm_tf.config', 'realm_tf.errors', 'realm_tf.machine'),
-  *('realm_tf.output_files', 'realm_tf.process'),
+  *('realm_tf.json_text', 'realm_tf.output_files', 'realm_tf.process'),
   *('realm_tf.run.recipe_result', 'realm_tf.run.run_lock'),
 )
 # For realm_tf.load and config.NAME; bin/ and launch/ begin processes.
