@@ -36,7 +36,7 @@ class Products:
     shape = [-1, bert.size(states, 1), kernel.shape[-1]]
     return tf.reshape(flat @ tf.cast(kernel, states.dtype), shape)
 
-  def split(
+  def split_heads(
     self, states: tf.Tensor, parts: Sequence[Part]
   ) -> Sequence[tf.Tensor]:
     """Returns scale * (states @ kernel + bias) of each part, [B, A, L, H/A]."""
@@ -51,7 +51,7 @@ class Products:
 
   attend: Callable[..., tf.Tensor] = staticmethod(islands.attend)
 
-  def join(self, mixed: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
+  def join_heads(self, mixed: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
     """Returns all heads of mixed [B, A, M, H/A] @ kernel [A, H/A, H]."""
     width = kernel.shape[-1]
     joined = tf.transpose(mixed, [0, 2, 1, 3])
@@ -97,7 +97,7 @@ class Bfloat16Layer:
     mixed = self._products.attend(
       query, key, value, bias, config.attention_dropout_rate, of_scores
     )
-    attended = self._products.join(
+    attended = self._products.join_heads(
       mixed, self._get('self_attention/attention_output/kernel')
     )
     # Model Garden's dropout of attention's output has attention's rate.
@@ -129,7 +129,7 @@ class Bfloat16Layer:
     return query, key, value, states
 
   def _split(self, states, **scales):
-    return self._products.split(
+    return self._products.split_heads(
       states,
       [
         Part(

@@ -23,12 +23,14 @@ from realm_tf.model import precision
 _MOST_BYTES = 2**24
 Tensors = Sequence[tf.Tensor]
 # (weights, states [B, L, H], seeds, kept products) -> states [B, L, H]
-Layer = Callable[[Tensors, tf.Tensor, tf.Tensor | None, 'Kept'], tf.Tensor]
+Layer = Callable[
+  [Tensors, tf.Tensor, tf.Tensor | None, 'KeptProducts'], tf.Tensor
+]
 # (number of the turn, carried) -> (carried, values of the turn)
 Step = Callable[[tf.Tensor, Any], tuple[Any, Sequence[tf.Tensor]]]
 
 
-class Kept(bfloat16_layer.Products):
+class KeptProducts(bfloat16_layer.Products):
   """Keeps the products of a pass, or has them from an earlier one.
 
   Args:
@@ -43,7 +45,7 @@ class Kept(bfloat16_layer.Products):
   def multiply(self, states: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
     return self._product('blh,hc->blc', states, kernel)
 
-  def split(
+  def split_heads(
     self, states: tf.Tensor, parts: Sequence[bfloat16_layer.Part]
   ) -> Tensors:
     # One product would lie in memory by wordpieces, and attention needs heads.
@@ -68,7 +70,7 @@ class Kept(bfloat16_layer.Products):
     self.products.append(mixed)
     return mixed
 
-  def join(self, mixed: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
+  def join_heads(self, mixed: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
     return self._product('bald,adh->blh', mixed, kernel)
 
   def _product(self, equation, states, kernel):
@@ -114,7 +116,7 @@ def run(
   @tf.custom_gradient
   def call(states, *weights):
     def forward(i, states):
-      made = Kept()
+      made = KeptProducts()
       after = layer([w[i] for w in weights], states, of_layer(i), made)
       return after, [states, *made.products[: len(kept)]]
 
@@ -126,7 +128,7 @@ def run(
         own = [w[i] for w in weights]
         with tf.GradientTape() as tape:
           tape.watch([before, *own])
-          after = layer(own, before, of_layer(i), Kept(known))
+          after = layer(own, before, of_layer(i), KeptProducts(known))
         found = tape.gradient(after, [before, *own], upstream)
         return found[0], found[1:]
 
@@ -143,7 +145,7 @@ def run(
 def product_specs(
   states: tf.Tensor, config: config_lib.BertConfig
 ) -> list[tf.TensorSpec]:
-  """Returns the specs of `Kept.products` of one layer."""
+  """Returns the specs of `KeptProducts.products` of one layer."""
   size, length, width = states.shape
   heads = [size, config.num_heads, length, width // config.num_heads]
   joined = [size, length, width]

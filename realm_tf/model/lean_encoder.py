@@ -130,7 +130,7 @@ class LeanEncoder:
 
   def _islands_layer(self, name, bias, seeds, positions):
     """Returns a function from [B, L, H] to [B, L, H], or to [B, M, H]."""
-    products = layer_loop.Kept() if self._loops else None
+    products = layer_loop.KeptProducts() if self._loops else None
     layer = bfloat16_layer.Bfloat16Layer(
       self._of_layer(name), self._config, products
     )
