@@ -163,10 +163,10 @@ def affordable(stage: str, minutes: float, block_secs: float) -> int:
 
 
 def rate(config: config_lib.ExperimentConfig, num_steps: int) -> float:
-  """Returns the rate of a reader of made questions: the longer, the lower.
+  """Returns a reader's rate: the longer it learns, the lower.
 
-  Exact match of 1,500 questions at 2e-4 and 1e-4: 31.9 and 28.9 after 306
-  steps, 34.3 and 36.3 after 1,800 (docs/results/real_text.md).
+  Exact match of 1,500 questions at 2e-4 and 1e-4, from made questions: 31.9 and
+  28.9 after 306 steps, 34.3 and 36.3 after 1,800 (docs/results/real_text.md).
   """
   full = config.finetuning.optimizer.learning_rate
   return full * min(1.0, math.sqrt(_FULL_RATE_STEPS / num_steps))

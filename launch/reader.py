@@ -129,7 +129,11 @@ def _of_length(survey_dir: str, minutes: float) -> config_lib.ExperimentConfig:
   most = 3 * number // CONFIG.finetuning.batch_size
   steps = min(most, own_text_plan.affordable('gold', minutes, block_secs))
   warmup = CONFIG.finetuning.optimizer.warmup_steps
-  optimizer = {'num_steps': max(warmup + 1, steps)}
+  steps = max(warmup + 1, steps)
+  optimizer = {
+    'num_steps': steps,
+    'learning_rate': own_text_plan.rate(CONFIG, steps),
+  }
   return config_files.merge(CONFIG, {'finetuning': {'optimizer': optimizer}})
 
 
