@@ -46,6 +46,7 @@ _STAGE_BYTES = 3e9  # Of all memory, for each stage at the same time.
 _TICK_SECS = 1.0
 _SHOWN_SECS = 60.0  # A shorter forecast says nothing.
 _TRUSTED_SECS = 5.0  # Costs are true, until stages with one have ended.
+_NICE = 10
 _TEMPORARY = '.tmp'  # In the folder of the logs.
 
 
@@ -76,11 +77,24 @@ class _Worker:
     return (wrong or lines or [''])[-1].removeprefix('ERROR: ').strip()
 
 
+class Step(NamedTuple):
+  """A stage that begins.
+
+  Attributes:
+    share: Cores that later stages leave to it.
+    threads: All cores for the longest path, which will have them in the end.
+  """
+
+  name: str
+  share: int
+  threads: int
+
+
 class _Running(NamedTuple):
   """A stage that runs, and its companion."""
 
   workers: list[_Worker]
-  threads: int
+  step: Step
   begun: float
 
 
@@ -104,7 +118,7 @@ class _Pace:
     secs = sum(self._stages[name].cost for name in [*left, *running])
     secs *= self._taken / self._expected
     for each in running.values():
-      secs -= (time.monotonic() - each.begun) * each.threads
+      secs -= (time.monotonic() - each.begun) * each.step.share
     secs /= self._cores
     return f'; about {in_words(secs)} left' if secs >= _SHOWN_SECS else ''
 
@@ -139,19 +153,18 @@ def run(recipe: recipe_lib.Recipe) -> None:
     running: dict[str, _Running] = {}
     try:
       while left or running:
-        threads = {name: each.threads for name, each in running.items()}
-        if step := next_stage(recipe, left, threads, most):
-          name, number = step
-          left.remove(name)
+        shares = {name: each.step.share for name, each in running.items()}
+        if step := next_stage(recipe, left, shares, most):
+          left.remove(step.name)
           # It is known before its first process, which must not outlive it.
-          running[name] = _Running([], number, time.monotonic())
-          _begin(recipe, name, plans[name], running[name])
+          running[step.name] = _Running([], step, time.monotonic())
+          _begin(recipe, plans[step.name], running[step.name])
         else:
           for name in _wait(running):
             ended = running.pop(name)
             secs = time.monotonic() - ended.begun
             stage_records.finish(recipe.run_dir, name, plans[name], secs)
-            pace.note(name, secs * ended.threads)
+            pace.note(name, secs * ended.step.share)
             more = pace.forecast(left, running)
             print(f'[{name}] {secs:.0f} s{more}', flush=True)
             undone = {*left, *running}
@@ -183,8 +196,8 @@ def next_stage(
   left: Iterable[str],
   running: Mapping[str, int],
   most: int,
-) -> tuple[str, int] | None:
-  """Returns a stage that may begin now, and its threads, or None.
+) -> Step | None:
+  """Returns a stage that may begin now, or None.
 
   The ready stages share the free cores: small matrices use them better in
   several one-thread processes; a stage `alone` waits for them, and has all
@@ -192,7 +205,7 @@ def next_stage(
   Of these the one with the longest path to the end is next.
 
   Args:
-    running: Name -> threads.
+    running: Name -> share.
     most: Stages at the same time.
   """
   undone = {*left, *running}
@@ -210,8 +223,10 @@ def next_stage(
     return None
   first = max(ready, key=lambda name: ways[name])
   if recipe.stages[first].alone:
-    return None if running else (first, cores)
-  return first, cores // number
+    return None if running else Step(first, cores, cores)
+  is_longest = ways[first] == max(ways[name] for name in awaited)
+  share = cores // number
+  return Step(first, share, recipe.cores if is_longest else share)
 
 
 def _ways(
@@ -231,11 +246,9 @@ def _ways(
 
 
 def _begin(
-  recipe: recipe_lib.Recipe,
-  name: str,
-  plan: stage_records.Plan,
-  running: _Running,
+  recipe: recipe_lib.Recipe, plan: stage_records.Plan, running: _Running
 ) -> None:
+  name, _, threads = running.step
   run_dir, stage = recipe.run_dir, recipe.stages[name]
   goes_on = stage_records.begin(run_dir, stage, plan)
   if plan.reason != 'new':
@@ -253,7 +266,7 @@ def _begin(
     log = os.path.join(run_dir, 'logs', f'{name}{ending}')
     if not goes_on:
       pathlib.Path(log).write_text('')
-    worker = _Worker((action, flags | more), log, running.threads)
+    worker = _Worker((action, flags | more), log, threads)
     running.workers.append(worker)
     more = {}  # A companion has no config.
 
@@ -298,6 +311,8 @@ def _work(run: recipe_lib.Run, log: str, threads: int) -> None:
   sys.stdout = os.fdopen(1, 'w', buffering=1, closefd=False)
   sys.stderr = os.fdopen(2, 'w', buffering=1, closefd=False)
   os.environ.update(dict.fromkeys(_THREADS, str(threads)))
+  if threads < machine.cores():  # Another stage is on the longest path.
+    os.nice(_NICE)
   tempfile.tempdir = os.path.abspath(os.path.join(log, '..', _TEMPORARY))
   os.environ['TMPDIR'] = tempfile.tempdir
   # Its own lock is a semaphore, which a killed process would leave.

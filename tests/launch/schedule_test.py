@@ -25,7 +25,7 @@ _TIMEOUT_SECS = 120
 def _next(
   needs, costs, left, running=(), *, shown='', alone='', cores=2, most=9
 ):
-  """Returns the next stage; `needs` is name -> names, in order."""
+  """Returns the next step; `needs` is name -> names, in order."""
   recipe = runner.Recipe('run')
   for (name, needed), cost in zip(needs.items(), costs, strict=True):
     outputs = [recipe.stages[each].output for each in needed]
@@ -56,13 +56,13 @@ class NextStageTest(parameterized.TestCase):
         running[step[0]] = step[1]
     self.assertEqual(found, expected)
 
-  def test_ready_stages_share_the_free_cores(self):
+  def test_ready_stages_share_the_free_cores_the_longest_has_all_threads(self):
     needs, costs = {'a': '', 'b': '', 'c': 'ab'}, (2, 1, 3)
     for left, running, expected in (
-      ('abc', {}, ('a', 4)),
-      ('bc', {'a': 4}, ('b', 4)),
+      ('abc', {}, ('a', 4, 8)),
+      ('bc', {'a': 4}, ('b', 4, 4)),
       ('c', {'a': 4, 'b': 4}, None),
-      ('c', {}, ('c', 8)),
+      ('c', {}, ('c', 8, 8)),
     ):
       step = _next(needs, costs, left, running, cores=8)
       self.assertEqual(step, expected)
@@ -71,14 +71,14 @@ class NextStageTest(parameterized.TestCase):
     needs, costs = dict.fromkeys('abc', ''), (3, 2, 1)
     alone, two = {'alone': 'a'}, {'most': 2}
     for left, running, limit, expected in (
-      ('abc', {}, alone, ('a', 8)),
+      ('abc', {}, alone, ('a', 8, 8)),
       ('bc', {'a': 8}, alone, None),
-      ('bc', {}, alone, ('b', 4)),
+      ('bc', {}, alone, ('b', 4, 8)),
       ('ac', {'b': 4}, alone, None),
-      ('abc', {}, two, ('a', 4)),
-      ('bc', {'a': 4}, two, ('b', 4)),
+      ('abc', {}, two, ('a', 4, 8)),
+      ('bc', {'a': 4}, two, ('b', 4, 4)),
       ('c', {'a': 3, 'b': 3}, two, None),
-      ('abc', {}, {'most': 1}, ('a', 8)),
+      ('abc', {}, {'most': 1}, ('a', 8, 8)),
     ):
       step = _next(needs, costs, left, running, cores=8, **limit)
       self.assertEqual(step, expected)
