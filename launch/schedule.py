@@ -53,9 +53,11 @@ _TEMPORARY = '.tmp'  # In the folder of the logs.
 class _Worker:
   """A binary or function in its own process."""
 
-  def __init__(self, run: recipe_lib.Run, log: str, threads: int):
+  def __init__(self, run: recipe_lib.Run, log: str, threads: int, nice: int):
     self.log = log
-    self.process = _CONTEXT.Process(target=_work, args=(run, log, threads))
+    self.process = _CONTEXT.Process(
+      target=_work, args=(run, log, threads, nice)
+    )
     # A user's script, which may lack a main guard, must not run again.
     is_in_script = getattr(run[0], '__module__', '') == '__main__'
     hide = contextlib.nullcontext if is_in_script else process.without_script
@@ -249,6 +251,8 @@ def _begin(
   recipe: recipe_lib.Recipe, plan: stage_records.Plan, running: _Running
 ) -> None:
   name, _, threads = running.step
+  # Another stage may be on the longest path.
+  nice = _NICE * (threads < recipe.cores)
   run_dir, stage = recipe.run_dir, recipe.stages[name]
   goes_on = stage_records.begin(run_dir, stage, plan)
   if plan.reason != 'new':
@@ -266,7 +270,7 @@ def _begin(
     log = os.path.join(run_dir, 'logs', f'{name}{ending}')
     if not goes_on:
       pathlib.Path(log).write_text('')
-    worker = _Worker((action, flags | more), log, threads)
+    worker = _Worker((action, flags | more), log, threads, nice)
     running.workers.append(worker)
     more = {}  # A companion has no config.
 
@@ -301,7 +305,7 @@ def _stop(workers: Iterable[_Worker]) -> None:
     worker.process.join(_PATIENCE_SECS)
 
 
-def _work(run: recipe_lib.Run, log: str, threads: int) -> None:
+def _work(run: recipe_lib.Run, log: str, threads: int, nice: int) -> None:
   """Runs a binary or a function; the process ends with its exit code."""
   os.setpgid(0, 0)
   threading.Thread(target=_end_with_runner, daemon=True).start()
@@ -311,8 +315,7 @@ def _work(run: recipe_lib.Run, log: str, threads: int) -> None:
   sys.stdout = os.fdopen(1, 'w', buffering=1, closefd=False)
   sys.stderr = os.fdopen(2, 'w', buffering=1, closefd=False)
   os.environ.update(dict.fromkeys(_THREADS, str(threads)))
-  if threads < machine.cores():  # Another stage is on the longest path.
-    os.nice(_NICE)
+  os.nice(nice)
   tempfile.tempdir = os.path.abspath(os.path.join(log, '..', _TEMPORARY))
   os.environ['TMPDIR'] = tempfile.tempdir
   # Its own lock is a semaphore, which a killed process would leave.

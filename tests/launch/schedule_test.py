@@ -16,6 +16,7 @@ from launch import runner
 from launch import schedule
 from launch import stage_records
 from realm_tf import errors
+from realm_tf import machine
 from tests import source_tree
 from tests.launch import jobs
 
@@ -171,6 +172,19 @@ class KilledStagesTest(absltest.TestCase):
   def _run(self, stages):
     with contextlib.redirect_stdout(io.StringIO()):
       runner.run(stages, str(self.folder / 'run'))
+
+  def test_the_longest_path_has_all_threads_and_a_higher_priority(self):
+    def stages(recipe):
+      for name, cost in (('long', 9), ('short', 1)):
+        recipe.stage(name, jobs.share, cost=cost, output=runner.OUTPUT)
+
+    with absltest.mock.patch.object(machine, 'cores', return_value=2):
+      self._run(stages)
+    for name, threads, more in ('long', 2, 0), ('short', 1, 10):
+      self.assertEqual(
+        (self.folder / 'run' / name).read_text(),
+        f'{threads} threads, nice {min(os.nice(0) + more, 19)}',
+      )
 
   def test_a_fault_ends_the_run_with_its_last_line(self):
     with self.assertRaisesRegex(
