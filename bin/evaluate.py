@@ -136,7 +136,7 @@ def main(_):
     retriever,
     corpus_dir,
     model_dir=model_dir,
-    reader_dir=flags.FLAGS.reader_dir,
+    reader_dir=answer_flags.choices().reader_dir,
     index_dir=flags.FLAGS.index_dir,
   )
   systems = open_qa.systems(retriever, table, answerers, flags.FLAGS.seed)

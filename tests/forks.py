@@ -97,9 +97,11 @@ class Forks:
     return '\n'.join(_read(os.path.join(self._log_dir, name)) for name in names)
 
 
-def run_all(cases: list[tuple[str, list[str]]]) -> list[Result]:
+def run_all(
+  cases: list[tuple[str, list[str]]], **environment: str
+) -> list[Result]:
   """Runs `python -m bin.NAME FLAGS` for each (NAME, FLAGS)."""
-  return [_run(f'bin.{name}', flags) for name, flags in cases]
+  return [_run(f'bin.{name}', flags, environment) for name, flags in cases]
 
 
 def arrays_of(module: str) -> Arrays:
@@ -130,10 +132,10 @@ def write(path: str, results: Arrays) -> None:
   np.savez(path, **arrays)
 
 
-def _run(module, arguments):
+def _run(module, arguments, environment=()):
   with tempfile.TemporaryDirectory() as directory:
     log = os.path.join(directory, 'log')
-    code = _ask('wait', _ask('start', module, arguments, log, 0.0))
+    code = _ask('wait', _ask('start', module, arguments, log, 0.0, environment))
     return Result(code, _read(f'{log}.out'), _read(f'{log}.err'))
 
 
@@ -160,7 +162,7 @@ def _ask(*command):
   return json.loads(process.stdout.readline())
 
 
-def _start(module, arguments, log, clock_offset):
+def _start(module, arguments, log, clock_offset, environment=()):
   child = os.fork()
   if child:
     return child
@@ -168,6 +170,7 @@ def _start(module, arguments, log, clock_offset):
     with open(f'{log}.{end}', 'w') as file:
       os.dup2(file.fileno(), descriptor)
   os.close(0)
+  os.environ.update(environment)
   real_time = time.time
   time.time = lambda: real_time() + clock_offset
   os._exit(_call(module, arguments))

@@ -13,6 +13,7 @@ from realm_tf.exchange import import_cache
 from realm_tf.exchange import model_writing
 from realm_tf.qa import loading
 from realm_tf.run import layout
+from tests import forks
 from tests import tiny
 from tests.exchange import small_bert
 from tests.serving import small_models
@@ -93,6 +94,19 @@ class ImportCacheTest(absltest.TestCase):
     self.assertEqual(found.answer(questions), expected)
     self.assertNotEqual(expected, own)
     self.assertTrue(os.path.exists(layout.vocab_file(self._model_dir())))
+
+  def test_a_reader_of_another_project_is_evaluated(self):
+    path, corpus = small_models.write_all(self.directory)
+    asked = self.create_tempfile('a.jsonl', '{"question": "a", "answers": "b"}')
+    flags = [f'--model_dir={path}', f'--corpus_dir={corpus}']
+    flags += [
+      f'--reader_dir=hf:{self.source}',
+      f'--questions={asked.full_path}',
+    ]
+    flags += [f'--output_dir={self.directory}/found']
+    (done,) = forks.run_all([('evaluate', flags)], XDG_CACHE_HOME=self.cache)
+    self.assertEqual(done.code, 0, done.stderr)
+    self.assertEqual(os.listdir(self.cache), ['realm_tf'])
 
 
 if __name__ == '__main__':
