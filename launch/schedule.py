@@ -46,18 +46,15 @@ _STAGE_BYTES = 3e9  # Of all memory, for each stage at the same time.
 _TICK_SECS = 1.0
 _SHOWN_SECS = 60.0  # A shorter forecast says nothing.
 _TRUSTED_SECS = 5.0  # Costs are true, until stages with one have ended.
-_NICE = 10
 _TEMPORARY = '.tmp'  # In the folder of the logs.
 
 
 class _Worker:
   """A binary or function in its own process."""
 
-  def __init__(self, run: recipe_lib.Run, log: str, threads: int, nice: int):
+  def __init__(self, run: recipe_lib.Run, log: str, threads: int):
     self.log = log
-    self.process = _CONTEXT.Process(
-      target=_work, args=(run, log, threads, nice)
-    )
+    self.process = _CONTEXT.Process(target=_work, args=(run, log, threads))
     # A user's script, which may lack a main guard, must not run again.
     is_in_script = getattr(run[0], '__module__', '') == '__main__'
     hide = contextlib.nullcontext if is_in_script else process.without_script
@@ -79,24 +76,11 @@ class _Worker:
     return (wrong or lines or [''])[-1].removeprefix('ERROR: ').strip()
 
 
-class Step(NamedTuple):
-  """A stage that begins.
-
-  Attributes:
-    share: Cores that later stages leave to it.
-    threads: All cores for the longest path, which will have them in the end.
-  """
-
-  name: str
-  share: int
-  threads: int
-
-
 class _Running(NamedTuple):
   """A stage that runs, and its companion."""
 
   workers: list[_Worker]
-  step: Step
+  threads: int
   begun: float
 
 
@@ -120,7 +104,7 @@ class _Pace:
     secs = sum(self._stages[name].cost for name in [*left, *running])
     secs *= self._taken / self._expected
     for each in running.values():
-      secs -= (time.monotonic() - each.begun) * each.step.share
+      secs -= (time.monotonic() - each.begun) * each.threads
     secs /= self._cores
     return f'; about {in_words(secs)} left' if secs >= _SHOWN_SECS else ''
 
@@ -155,18 +139,19 @@ def run(recipe: recipe_lib.Recipe) -> None:
     running: dict[str, _Running] = {}
     try:
       while left or running:
-        shares = {name: each.step.share for name, each in running.items()}
-        if step := next_stage(recipe, left, shares, most):
-          left.remove(step.name)
+        threads = {name: each.threads for name, each in running.items()}
+        if step := next_stage(recipe, left, threads, most):
+          name, number = step
+          left.remove(name)
           # It is known before its first process, which must not outlive it.
-          running[step.name] = _Running([], step, time.monotonic())
-          _begin(recipe, plans[step.name], running[step.name])
+          running[name] = _Running([], number, time.monotonic())
+          _begin(recipe, name, plans[name], running[name])
         else:
           for name in _wait(running):
             ended = running.pop(name)
             secs = time.monotonic() - ended.begun
             stage_records.finish(recipe.run_dir, name, plans[name], secs)
-            pace.note(name, secs * ended.step.share)
+            pace.note(name, secs * ended.threads)
             more = pace.forecast(left, running)
             print(f'[{name}] {secs:.0f} s{more}', flush=True)
             undone = {*left, *running}
@@ -198,8 +183,8 @@ def next_stage(
   left: Iterable[str],
   running: Mapping[str, int],
   most: int,
-) -> Step | None:
-  """Returns a stage that may begin now, or None.
+) -> tuple[str, int] | None:
+  """Returns a stage that may begin now, and its threads, or None.
 
   The ready stages share the free cores: small matrices use them better in
   several one-thread processes; a stage `alone` waits for them, and has all
@@ -207,7 +192,7 @@ def next_stage(
   Of these the one with the longest path to the end is next.
 
   Args:
-    running: Name -> share.
+    running: Name -> threads.
     most: Stages at the same time.
   """
   undone = {*left, *running}
@@ -225,10 +210,8 @@ def next_stage(
     return None
   first = max(ready, key=lambda name: ways[name])
   if recipe.stages[first].alone:
-    return None if running else Step(first, cores, cores)
-  is_longest = ways[first] == max(ways[name] for name in awaited)
-  share = cores // number
-  return Step(first, share, recipe.cores if is_longest else share)
+    return None if running else (first, cores)
+  return first, cores // number
 
 
 def _ways(
@@ -248,11 +231,11 @@ def _ways(
 
 
 def _begin(
-  recipe: recipe_lib.Recipe, plan: stage_records.Plan, running: _Running
+  recipe: recipe_lib.Recipe,
+  name: str,
+  plan: stage_records.Plan,
+  running: _Running,
 ) -> None:
-  name, _, threads = running.step
-  # Another stage may be on the longest path.
-  nice = _NICE * (threads < recipe.cores)
   run_dir, stage = recipe.run_dir, recipe.stages[name]
   goes_on = stage_records.begin(run_dir, stage, plan)
   if plan.reason != 'new':
@@ -270,7 +253,7 @@ def _begin(
     log = os.path.join(run_dir, 'logs', f'{name}{ending}')
     if not goes_on:
       pathlib.Path(log).write_text('')
-    worker = _Worker((action, flags | more), log, threads, nice)
+    worker = _Worker((action, flags | more), log, running.threads)
     running.workers.append(worker)
     more = {}  # A companion has no config.
 
@@ -305,7 +288,7 @@ def _stop(workers: Iterable[_Worker]) -> None:
     worker.process.join(_PATIENCE_SECS)
 
 
-def _work(run: recipe_lib.Run, log: str, threads: int, nice: int) -> None:
+def _work(run: recipe_lib.Run, log: str, threads: int) -> None:
   """Runs a binary or a function; the process ends with its exit code."""
   os.setpgid(0, 0)
   threading.Thread(target=_end_with_runner, daemon=True).start()
@@ -315,7 +298,6 @@ def _work(run: recipe_lib.Run, log: str, threads: int, nice: int) -> None:
   sys.stdout = os.fdopen(1, 'w', buffering=1, closefd=False)
   sys.stderr = os.fdopen(2, 'w', buffering=1, closefd=False)
   os.environ.update(dict.fromkeys(_THREADS, str(threads)))
-  os.nice(nice)
   tempfile.tempdir = os.path.abspath(os.path.join(log, '..', _TEMPORARY))
   os.environ['TMPDIR'] = tempfile.tempdir
   # Its own lock is a semaphore, which a killed process would leave.

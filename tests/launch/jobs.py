@@ -21,11 +21,6 @@ def leave_file(output: str):
   pathlib.Path(output).write_text(tempfile.mkstemp()[1])
 
 
-def share(output: str):
-  threads = os.environ['OMP_NUM_THREADS']
-  pathlib.Path(output).write_text(f'{threads} threads, nice {os.nice(0)}')
-
-
 def fault(output: str):
   raise KeyError(output)
 

@@ -16,7 +16,6 @@ from launch import runner
 from launch import schedule
 from launch import stage_records
 from realm_tf import errors
-from realm_tf import machine
 from tests import source_tree
 from tests.launch import jobs
 
@@ -26,7 +25,7 @@ _TIMEOUT_SECS = 120
 def _next(
   needs, costs, left, running=(), *, shown='', alone='', cores=2, most=9
 ):
-  """Returns the next step; `needs` is name -> names, in order."""
+  """Returns the next stage; `needs` is name -> names, in order."""
   recipe = runner.Recipe('run')
   for (name, needed), cost in zip(needs.items(), costs, strict=True):
     outputs = [recipe.stages[each].output for each in needed]
@@ -57,13 +56,13 @@ class NextStageTest(parameterized.TestCase):
         running[step[0]] = step[1]
     self.assertEqual(found, expected)
 
-  def test_ready_stages_share_the_free_cores_the_longest_has_all_threads(self):
+  def test_ready_stages_share_the_free_cores(self):
     needs, costs = {'a': '', 'b': '', 'c': 'ab'}, (2, 1, 3)
     for left, running, expected in (
-      ('abc', {}, ('a', 4, 8)),
-      ('bc', {'a': 4}, ('b', 4, 4)),
+      ('abc', {}, ('a', 4)),
+      ('bc', {'a': 4}, ('b', 4)),
       ('c', {'a': 4, 'b': 4}, None),
-      ('c', {}, ('c', 8, 8)),
+      ('c', {}, ('c', 8)),
     ):
       step = _next(needs, costs, left, running, cores=8)
       self.assertEqual(step, expected)
@@ -72,14 +71,14 @@ class NextStageTest(parameterized.TestCase):
     needs, costs = dict.fromkeys('abc', ''), (3, 2, 1)
     alone, two = {'alone': 'a'}, {'most': 2}
     for left, running, limit, expected in (
-      ('abc', {}, alone, ('a', 8, 8)),
+      ('abc', {}, alone, ('a', 8)),
       ('bc', {'a': 8}, alone, None),
-      ('bc', {}, alone, ('b', 4, 8)),
+      ('bc', {}, alone, ('b', 4)),
       ('ac', {'b': 4}, alone, None),
-      ('abc', {}, two, ('a', 4, 8)),
-      ('bc', {'a': 4}, two, ('b', 4, 4)),
+      ('abc', {}, two, ('a', 4)),
+      ('bc', {'a': 4}, two, ('b', 4)),
       ('c', {'a': 3, 'b': 3}, two, None),
-      ('abc', {}, {'most': 1}, ('a', 8, 8)),
+      ('abc', {}, {'most': 1}, ('a', 8)),
     ):
       step = _next(needs, costs, left, running, cores=8, **limit)
       self.assertEqual(step, expected)
@@ -172,19 +171,6 @@ class KilledStagesTest(absltest.TestCase):
   def _run(self, stages):
     with contextlib.redirect_stdout(io.StringIO()):
       runner.run(stages, str(self.folder / 'run'))
-
-  def test_the_longest_path_has_all_threads_and_a_higher_priority(self):
-    def stages(recipe):
-      for name, cost in (('long', 9), ('short', 1)):
-        recipe.stage(name, jobs.share, cost=cost, output=runner.OUTPUT)
-
-    with absltest.mock.patch.object(machine, 'cores', return_value=2):
-      self._run(stages)
-    for name, threads, more in ('long', 2, 0), ('short', 1, 10):
-      self.assertEqual(
-        (self.folder / 'run' / name).read_text(),
-        f'{threads} threads, nice {min(os.nice(0) + more, 19)}',
-      )
 
   def test_a_fault_ends_the_run_with_its_last_line(self):
     with self.assertRaisesRegex(
