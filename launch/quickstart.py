@@ -68,8 +68,7 @@ CONFIG = config.ExperimentConfig(
     batch_size=32,
     num_candidates=7,
     refresh_every_steps=50,
-    pin_index=True,  # So that a seed repeats.
-    checkpoint_every_steps=50,
+    checkpoint_every_steps=100,
     log_every_steps=25,
   ),
   finetuning=config.FinetuningConfig(
