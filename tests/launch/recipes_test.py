@@ -73,10 +73,11 @@ class RecipesTest(parameterized.TestCase):
       *self._reader().values(),
     ]
 
-  def _reader(self):
+  def _reader(self, **survey):
     folder = self.create_tempdir()
     folder.mkdir('encoder/params')
-    folder.create_file('survey/survey.json', json.dumps(surveys.MIDDLE))
+    survey = surveys.MIDDLE | survey
+    folder.create_file('survey/survey.json', json.dumps(survey))
     run_dir, encoder = folder.full_path, f'{folder.full_path}/encoder'
     return _stages(reader, '/squad.json', run_dir=run_dir, encoder=encoder)
 
@@ -159,6 +160,13 @@ class RecipesTest(parameterized.TestCase):
     longer = configs['ict_longer'].inverse_cloze
     self.assertEqual(longer.optimizer.num_steps, 900)
     self.assertEqual({c.seed for c in configs.values() if c}, {3})
+
+  def test_the_rate_of_a_reader_falls_with_its_steps(self):
+    for number, steps, rate in (800, 300, 2e-4), (4800, 1800, 1e-4):
+      config = self._reader(num_train_questions=number)['reader'].config
+      optimizer = config.finetuning.optimizer
+      self.assertEqual(optimizer.num_steps, steps)
+      self.assertAlmostEqual(optimizer.learning_rate, rate)
 
   def test_only_embedders_of_trained_retrievers_keep_their_head(self):
     new = 'model.embedder.head=cls'
