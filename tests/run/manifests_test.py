@@ -8,6 +8,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf import json_text
@@ -169,6 +170,22 @@ class ManifestsTest(parameterized.TestCase):
     link = pathlib.Path(self.directory).parent / 'link'
     link.symlink_to(self.directory)
     manifests.check(str(link), _read(str(link)), contents=True)
+
+  def test_removes_trees_and_links_but_not_the_targets_of_links(self):
+    home = pathlib.Path(self.create_tempdir().full_path)
+    (self.path.parent / 'link').symlink_to(home)
+    other = home / 'other'
+    other.symlink_to(self.directory)
+    manifests.remove_tree(str(other))
+    self.assertTrue(self.path.exists())
+    manifests.remove_tree(self.directory)
+    self.assertFalse(self.path.parent.exists())
+    self.assertTrue(home.is_dir())
+    with self.assertRaises(tf.errors.NotFoundError):
+      manifests.remove_tree(self.directory)
+    with mock.patch.object(tf.io.gfile, 'rmtree') as rmtree:
+      manifests.remove_tree('gs://bucket/corpus')
+    rmtree.assert_called_once_with('gs://bucket/corpus')
 
   def test_replaces_only_files_that_the_manifest_lists(self):
     (self.path.parent / 'mine').write_bytes(b'a')
