@@ -190,9 +190,12 @@ def check_names(directory: str, names: Iterable[str]) -> None:
     ):
       problem = 'is no name of a file below it'
     elif root is not None:
-      path = os.path.realpath(os.path.join(root, name))
-      if not path.startswith(os.path.join(root, '')):
-        problem = 'leads out of it by a link'
+      path = os.path.join(root, name)
+      try:
+        if not os.path.realpath(path).startswith(os.path.join(root, '')):
+          problem = 'leads out of it by a link'
+      except (OSError, ValueError) as error:
+        problem = f'is no path: {error}'
     if problem:
       raise errors.UserError(
         f'Names in the manifest of {directory} must be of files below it. '
