@@ -11,10 +11,11 @@ _OVERHEAD = 500  # Bytes of a key, and of its value's objects.
 class Memory:
   """Remembers values of keys, and forgets all above a number of bytes.
 
-  A value is a tuple of arrays and numbers.
+  Values that are all there are never forgotten. A value is a tuple of arrays
+  and numbers.
   """
 
-  def __init__(self, most_bytes: int = 1 << 28):
+  def __init__(self, most_bytes: int):
     self._most_bytes, self._num_bytes = most_bytes, 0
     self._values: dict[Hashable, tuple[Any, ...]] = {}
 
@@ -28,15 +29,15 @@ class Memory:
     Args:
       make: Returns the values of new keys, given their positions in `keys`.
     """
-    if self._num_bytes > self._most_bytes:
-      self._values.clear()
-      self._num_bytes = 0
     rows: dict[Hashable, int] = {}
     for row, key in enumerate(keys):
-      if key not in self._values:
-        rows.setdefault(key, row)
-    if rows:
-      for key, value in zip(rows, make([*rows.values()]), strict=True):
+      rows.setdefault(key, row)
+    new = {key: i for key, i in rows.items() if key not in self._values}
+    if new and self._num_bytes > self._most_bytes:
+      self._values.clear()
+      self._num_bytes, new = 0, rows
+    if new:
+      for key, value in zip(new, make([*new.values()]), strict=True):
         self._values[key] = value
         self._num_bytes += sum(np.asarray(each).nbytes for each in value)
         self._num_bytes += _OVERHEAD

@@ -17,6 +17,7 @@ from realm_tf.model import realm_model
 # Wordpieces per batch: enough for efficient matmuls, few enough that the pairs
 # have about the same length.
 _GROUP_TOKENS = 4096
+_MOST_KEPT_BYTES = 1 << 28
 
 
 # (tokens of pairs int32 [n, L], Lz) -> scores of spans, float32 [n, Lz, W], and
@@ -77,7 +78,7 @@ class KeptScore:
 
   def __init__(self, score: Score):
     self._score = score
-    self._memory = memory.Memory()  # Of wordpieces.
+    self._memory = memory.Memory(_MOST_KEPT_BYTES)  # Of wordpieces.
 
   def __call__(
     self, tokens: dict[str, np.ndarray], body_length: int

@@ -12,6 +12,7 @@ from realm_tf.index import searcher
 from realm_tf.text import wordpiece
 
 Find = Callable[[], interfaces.Neighbors]  # Waits for hits.
+_MOST_KEPT_BYTES = 1 << 27  # 20 blocks each of 200,000 queries.
 
 
 def of_texts(
@@ -97,7 +98,7 @@ class Kept:
   def __init__(self, retriever: interfaces.Retriever):
     self._retriever = retriever
     # (text, k) -> block ids and scores, [k] each.
-    self._memory = memory.Memory()
+    self._memory = memory.Memory(_MOST_KEPT_BYTES)
 
   def retrieve(
     self, queries: interfaces.Queries, k: int

@@ -19,6 +19,7 @@ from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retriever
 from realm_tf.retrieval import word_search
 
+_MOST_KEPT_BYTES = 1 << 28
 _Open = Callable[[block_table.BlockTable], interfaces.Retriever]
 _BY_WORDS: dict[str, _Open] = {
   'bm25': word_search.over_table,
@@ -95,7 +96,7 @@ def over_index(
 
 def _once(embed: interfaces.Embed) -> interfaces.Embed:
   """Returns `embed`, which keeps the embedding of each query."""
-  kept = memory.Memory()
+  kept = memory.Memory(_MOST_KEPT_BYTES)
 
   def of(query_ids: np.ndarray) -> np.ndarray:
     return np.concatenate(

@@ -8,7 +8,7 @@ from realm_tf.data import memory
 
 class MemoryTest(absltest.TestCase):
   def test_each_key_is_made_once_until_the_bytes_are_too_many(self):
-    kept, made = memory.Memory(most_bytes=3000), []
+    kept, made = memory.Memory(3000), []
 
     def values(keys):
       def make(rows):
@@ -20,9 +20,11 @@ class MemoryTest(absltest.TestCase):
     self.assertEqual(values('abab'), [*'abab'])  # 2,616 bytes.
     self.assertEqual(values('bca'), [*'bca'])
     self.assertEqual(made, [['a', 'b'], ['c']])
-    self.assertEqual(values('ca'), [*'ca'])  # 3,924 are forgotten.
+    self.assertEqual(values('ca'), [*'ca'])  # 3,924, but all are there.
+    self.assertEqual(made[2:], [])
+    self.assertEqual(values('cad'), [*'cad'])
     self.assertEqual(values('a'), ['a'])
-    self.assertEqual(made[2:], [['c', 'a']])
+    self.assertEqual(made[2:], [['c', 'a', 'd']])
 
 
 if __name__ == '__main__':

@@ -173,6 +173,12 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllClose(actual, expected, 1e-5, 1e-5)
     # 2 and 3 blocks of the first two questions, then 3 of the last.
     self.assertEqual(sum(computed), 8)
+    with mock.patch.object(reading, '_MOST_KEPT_BYTES', 0):
+      kept = self._reader_of(reading.KeptScore(counted))
+    others = [first[0][::-1], *first[1:]]  # The questions change places.
+    for number, arrays in enumerate((first, others, first), 1):
+      kept(*arrays)
+      self.assertEqual(sum(computed), 8 + 5 * number)
 
 
 if __name__ == '__main__':

@@ -78,6 +78,7 @@ class OpenTest(parameterized.TestCase):
     )
     self.assertEqual(found.scores[0].tolist(), [7, 6, 5, -np.inf, -np.inf])
 
+  @mock.patch.object(retrievers, '_MOST_KEPT_BYTES', 1500)
   def test_systems_that_share_a_search_embed_each_query_once(self):
     embedded = []
     embed = lambda ids: embedded.extend(ids.tolist()) or np.float32(ids)
@@ -91,6 +92,9 @@ class OpenTest(parameterized.TestCase):
         shared(np.array(ids), 2).scores, np.sort(ids)[:, :0:-1]
       )
     self.assertEqual(embedded, [[5, 6, 0], [6, 5, 0], [5, 6, 7]])
+    again = [[5, 6, 7], [7, 0, 0]]  # Three are too many for another one.
+    shared(np.array(again), 2)
+    self.assertEqual(embedded[3:], again)
 
   def test_paths_need_a_scorer(self):
     with self.assertRaisesRegex(errors.UserError, 'none in the/model. Make'):
@@ -153,6 +157,7 @@ class RetrieversTest(absltest.TestCase):
     batches.retrieve(retriever.of_texts(list('abcdefg')), 1)
     self.assertEqual(inner.calls, [(list('abcd'), 1), (list('efg'), 1)])
 
+  @mock.patch.object(retriever, '_MOST_KEPT_BYTES', 1500)
   def test_the_same_text_is_searched_once(self):
     inner = _Lengths()
     kept = retriever.Kept(inner)
@@ -165,9 +170,10 @@ class RetrieversTest(absltest.TestCase):
     self.assertEqual(find(['rome', 'rome'], 1), [[4], [4]])
     self.assertEqual(find(['paris', 'rome'], 1), [[5], [4]])
     self.assertEqual(inner.calls, [(['rome'], 1), (['paris'], 1)])
-    # Another k is another search.
+    # Another k is another search. The next texts exceed the bytes.
     self.assertEqual(find(['rome'], 2), [[4, 4]])
-    self.assertEqual(inner.calls[2:], [(['rome'], 2)])
+    self.assertEqual(find(['paris', 'oslo'], 1), [[5], [4]])
+    self.assertEqual(inner.calls[2:], [(['rome'], 2), (['paris', 'oslo'], 1)])
 
 
 _NONE = -np.inf
