@@ -1,10 +1,10 @@
-"""Compiles the operations between two bfloat16 matmuls of BERT by XLA.
+"""Compiles the operations between two matmuls of BERT by XLA.
 
-On a CPU, TensorFlow's kernels multiply with bfloat16 instructions and XLA's do
-not. But TensorFlow's small operations between two products pass through memory
-one by one in float32, and take longer than the products. An island is these
-operations as one loop, float32 inside, bfloat16 outside. Its gradient is a
-second island that recomputes from the inputs.
+On a CPU, TensorFlow's kernels multiply faster than XLA's, which have no
+bfloat16 instructions. But TensorFlow's small operations between two products
+pass through memory one by one in float32, and take longer than the products. An
+island is these operations as one loop, float32 inside, the products' dtype
+outside. Its gradient is a second island that recomputes from the inputs.
 """
 
 from collections.abc import Callable
@@ -35,8 +35,9 @@ def island(function: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
   Gradients of vectors are sums over rows. The sums are matmuls outside the
   island, which take a third of the time.
 
-  The function takes a product, bfloat16 [..., C], its bias, float [C], and any
-  further tensors; float vectors are broadcast over rows.
+  The function takes a product, [..., C], its bias, float [C], and any further
+  tensors; float vectors are broadcast over rows. Gradients have the product's
+  dtype.
   """
   forward = compiled(function)
 
@@ -53,7 +54,7 @@ def island(function: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
       tape.watch([x for x in sources if x.dtype.is_floating])
       outputs = tf.nest.flatten(function(product, bias, *others))
     gradients = tape.gradient(outputs, sources, upstream)
-    return [g if g is None else tf.cast(g, tf.bfloat16) for g in gradients]
+    return [g if g is None else tf.cast(g, product.dtype) for g in gradients]
 
   @tf.custom_gradient
   def call(*inputs):
@@ -75,7 +76,7 @@ def _is_vector(tensor):
 
 
 def sum_rows(tensor):
-  """Returns float32 [C] from bfloat16 [..., C]."""
+  """Returns float32 [C] from [..., C]."""
   flat = tf.reshape(tensor, [-1, tensor.shape[-1]])
   if precision.has_tpu():
     return tf.reduce_sum(precision.to_float(flat), axis=0)
@@ -89,8 +90,8 @@ def split_heads(
 ) -> Callable[..., tuple[tf.Tensor, ...]]:
   """Returns an island that splits concatenated projections by part and head.
 
-  The island maps bfloat16 [B, L, P * H] and biases, float32 [P * H], to P
-  tensors, bfloat16 [B, A, L, H / A], times their `scales`.
+  The island maps [B, L, P * H] and biases, float32 [P * H], to P tensors,
+  [B, A, L, H / A], times their `scales`.
   """
 
   def split(projected, bias):
@@ -101,7 +102,7 @@ def split_heads(
       tf.reshape(precision.to_float(projected) + bias, shape), axis=2
     )
     return tuple(
-      precision.to_half(tf.transpose(part * scale, [0, 2, 1, 3]))
+      tf.cast(tf.transpose(part * scale, [0, 2, 1, 3]), projected.dtype)
       for part, scale in zip(parts, scales, strict=True)
     )
 
@@ -119,9 +120,8 @@ def residual_norm(rate: float, epsilon: float) -> Callable[..., tf.Tensor]:
     total = precision.to_float(states) + change
     centred = total - _mean(total)
     variance = _mean(tf.square(centred))
-    return precision.to_half(
-      centred * tf.math.rsqrt(variance + epsilon) * scale + offset
-    )
+    normal = centred * tf.math.rsqrt(variance + epsilon) * scale + offset
+    return tf.cast(normal, product.dtype)
 
   return island(norm)
 
@@ -130,10 +130,10 @@ def residual_norm(rate: float, epsilon: float) -> Callable[..., tf.Tensor]:
 def activated(
   activation: Callable[[tf.Tensor], tf.Tensor],
 ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
-  """Returns an island: activation(product + bias), bfloat16 [..., H]."""
+  """Returns an island: activation(product + bias), [..., H]."""
   return island(
-    lambda product, bias: precision.to_half(
-      activation(precision.to_float(product) + bias)
+    lambda product, bias: tf.cast(
+      activation(precision.to_float(product) + bias), product.dtype
     )
   )
 
@@ -146,16 +146,16 @@ def attend(
   rate: float = 0.0,
   seed: tf.Tensor | None = None,
 ) -> tf.Tensor:
-  """Returns drop(softmax(query @ key^T + bias)) @ value, bfloat16 [B, A, M, D].
+  """Returns drop(softmax(query @ key^T + bias)) @ value, [B, A, M, D].
 
   The gradient uses that, for each query, the sum of probabilities times their
   gradients is the inner product of the output with its gradient: D terms, not L
   (Dao et al. 2022, https://arxiv.org/abs/2205.14135, Appendix B.2).
 
   Args:
-    query: bfloat16 [B, A, M, D], scaled.
-    key: bfloat16 [B, A, L, D].
-    value: bfloat16 [B, A, L, D].
+    query: [B, A, M, D], scaled.
+    key: [B, A, L, D], of the query's dtype, as `value`.
+    value: [B, A, L, D].
     bias: Added to each key's scores, float32 [B, L].
     seed: Seed of dropout; None drops nothing.
   """
@@ -192,26 +192,27 @@ def attend(
 
 @compiled
 def _biased(scores, bias):
-  return precision.to_half(precision.to_float(scores) + bias[:, None, None, :])
+  biased = precision.to_float(scores) + bias[:, None, None, :]
+  return tf.cast(biased, scores.dtype)
 
 
 @compiled
 def _dropped(values, rate, seed):
-  return precision.to_half(dropout.drop(precision.to_float(values), rate, seed))
+  dropped = dropout.drop(precision.to_float(values), rate, seed)
+  return tf.cast(dropped, values.dtype)
 
 
 @compiled
 def _softmax_gradient(probabilities, kept, d_kept, mixed, d_mixed, scale):
-  """Returns the gradient of scores, bfloat16 [B, A, M, L]."""
+  """Returns the gradient of scores, [B, A, M, L]."""
   mean = tf.reduce_sum(
     precision.to_float(mixed) * precision.to_float(d_mixed),
     axis=-1,
     keepdims=True,
   )
   d_probabilities = tf.where(kept > 0, precision.to_float(d_kept) * scale, 0.0)
-  return precision.to_half(
-    precision.to_float(probabilities) * (d_probabilities - mean)
-  )
+  d_scores = precision.to_float(probabilities) * (d_probabilities - mean)
+  return tf.cast(d_scores, probabilities.dtype)
 
 
 def _mean(values):

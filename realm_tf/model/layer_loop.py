@@ -15,8 +15,8 @@ from typing import Any
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf.model import bfloat16_layer
 from realm_tf.model import dropout
+from realm_tf.model import islands_layer
 from realm_tf.model import precision
 
 # Of scores in bfloat16. The gradient has several arrays of this size.
@@ -30,7 +30,7 @@ Layer = Callable[
 Step = Callable[[tf.Tensor, Any], tuple[Any, Sequence[tf.Tensor]]]
 
 
-class KeptProducts(bfloat16_layer.Products):
+class KeptProducts(islands_layer.Products):
   """Keeps the products of a pass, or has them from an earlier one.
 
   Args:
@@ -46,7 +46,7 @@ class KeptProducts(bfloat16_layer.Products):
     return self._product('blh,hc->blc', states, kernel)
 
   def split_heads(
-    self, states: tf.Tensor, parts: Sequence[bfloat16_layer.Part]
+    self, states: tf.Tensor, parts: Sequence[islands_layer.Part]
   ) -> Tensors:
     # One product would lie in memory by wordpieces, and attention needs heads.
     found = []

@@ -12,11 +12,13 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf import interfaces
 from realm_tf.model import bert
-from realm_tf.model import bfloat16_layer
 from realm_tf.model import dropout
+from realm_tf.model import islands_layer
 from realm_tf.model import layer_loop
 from realm_tf.model import precision
 from realm_tf.model import weights
+
+_WIDE = 256  # States, whose products are faster in TensorFlow than in XLA.
 
 
 def prefers_xla(dtype: str) -> bool:
@@ -28,10 +30,15 @@ def prefers_xla(dtype: str) -> bool:
   return dtype == 'float32' or bool(tf.config.list_physical_devices('GPU'))
 
 
-def prefers_islands(dtype: str) -> bool:
-  """Returns whether islands make training faster on this machine."""
-  # TPUs compile the whole step.
-  return not prefers_xla(dtype) and not precision.has_tpu()
+def prefers_islands(dtype: str, width: int) -> bool:
+  """Returns whether islands make training faster on this machine.
+
+  On a CPU they do in bfloat16, and in float32 where products of wide states
+  take most of the time (docs/performance.md). TPUs compile the whole step.
+  """
+  if precision.has_tpu() or tf.config.list_physical_devices('GPU'):
+    return False
+  return dtype == 'bfloat16' or width >= _WIDE
 
 
 def prefers_loop(dtype: str) -> bool:
@@ -56,7 +63,7 @@ class LeanEncoder:
       Layer norm, activations and sums of layers are float32.
     recompute: Whether the backward pass recomputes a layer's activations
       instead of storing them.
-    islands: Whether to use the layers of `bfloat16_layer`.
+    islands: Whether to use the layers of `islands_layer`.
 
   Call arguments:
     tokens: The encoder's input dict, int32 [B, L].
@@ -131,7 +138,7 @@ class LeanEncoder:
   def _islands_layer(self, name, bias, seeds, positions):
     """Returns a function from [B, L, H] to [B, L, H], or to [B, M, H]."""
     products = layer_loop.KeptProducts() if self._loops else None
-    layer = bfloat16_layer.Bfloat16Layer(
+    layer = islands_layer.IslandsLayer(
       self._of_layer(name), self._config, products
     )
     return lambda states: layer(
@@ -166,7 +173,7 @@ class LeanEncoder:
 
     def layer(weights, states, seeds, kept):
       parts = tf.unstack(seeds) if is_training else _Seeds()
-      made = bfloat16_layer.Bfloat16Layer(
+      made = islands_layer.IslandsLayer(
         dict(zip(names, weights)), self._config, kept
       )
       return made(states, bias, parts)

@@ -9,14 +9,13 @@ import contextlib
 import contextvars
 import dataclasses
 import functools
+import itertools
 import os
 
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 
-# Linux's names of processor features that multiply bfloat16 matrices.
-_CPU_FLAGS = frozenset(['amx_bf16', 'avx512_bf16'])
 _CPU_INFO = '/proc/cpuinfo'
 _AMPERE = (8, 0)  # The first GPUs with tensor cores for bfloat16.
 _WITHOUT_FAST_MEMORY = ('v2', 'v3')
@@ -71,7 +70,8 @@ def resolve(config: config_lib.ExperimentConfig) -> config_lib.ExperimentConfig:
 def multiplies_bfloat16() -> bool:
   """Returns whether this machine's fastest devices multiply bfloat16.
 
-  These are TPUs, GPUs since Ampere, and processors with AMX or AVX512-BF16.
+  These are TPUs, GPUs since Ampere, and processors with AMX or AMD's
+  AVX512-BF16. Intel's multiplies float32 faster (docs/performance.md).
   """
   if tf.config.list_physical_devices('TPU'):
     return True
@@ -83,8 +83,12 @@ def multiplies_bfloat16() -> bool:
     contextlib.suppress(OSError),  # Not Linux.
     open(_CPU_INFO, encoding='utf-8') as file,
   ):
-    features = next((line for line in file if line.startswith('flags')), '')
-    return not _CPU_FLAGS.isdisjoint(features.split())
+    first = itertools.takewhile(str.strip, file)  # Processor.
+    parts = (line.partition(':') for line in first)
+    about = {name.strip(): value.split() for name, _, value in parts}
+    features = about.get('flags', [])
+    is_amd = about.get('vendor_id') == ['AuthenticAMD']
+    return 'amx_bf16' in features or (is_amd and 'avx512_bf16' in features)
   return False
 
 

@@ -20,8 +20,8 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.model import bert
-from realm_tf.model import bfloat16_layer
 from realm_tf.model import embedder as embedder_lib
+from realm_tf.model import islands_layer
 from realm_tf.model import lean_encoder
 from realm_tf.model import path_scorer
 from realm_tf.model import precision
@@ -84,6 +84,9 @@ class RealmModel(tf.Module):
     super().__init__(name='realm')
     self.config = config
     self._dtype = precision.choose(config.train_dtype)
+    self._islands = lean_encoder.prefers_islands(
+      self._dtype, _width(config, parts)
+    )
     self.log_temperature = self.null_bias = self.path_scorer = None
     if EMBEDDER in parts or QUERY_EMBEDDER in parts:
       if config.embedder.normalize:
@@ -108,9 +111,7 @@ class RealmModel(tf.Module):
         reader_bert,
         head,
         self._lean(reader_bert, config.reader_bert),
-        bfloat16_layer.Bfloat16Head(head)
-        if lean_encoder.prefers_islands(self._dtype)
-        else None,
+        islands_layer.IslandsHead(head, self._dtype) if self._islands else None,
       )
     if SPAN in parts:
       self.span_reader = readers.SpanReader(
@@ -146,13 +147,13 @@ class RealmModel(tf.Module):
       bert_config,
       self._dtype,
       self.config.recompute_activations,
-      lean_encoder.prefers_islands(self._dtype),
+      self._islands,
     )
 
   @property
   def prefers_xla(self) -> bool:
     """Whether XLA makes a training step faster on this machine."""
-    return lean_encoder.prefers_xla(self._dtype)
+    return lean_encoder.prefers_xla(self._dtype) and not self._islands
 
   @property
   def score_scale(self) -> float | tf.Tensor:
@@ -228,6 +229,16 @@ class RealmModel(tf.Module):
       name for name in report.left_over if not name.startswith('shared_')
     ]
     return report._replace(left_over=left_over)
+
+
+def _width(config: config_lib.ModelConfig, parts: Sequence[str]) -> int:
+  """Returns the largest hidden size of the parts' encoders, 0 without any."""
+  berts = {
+    **dict.fromkeys((EMBEDDER, QUERY_EMBEDDER), config.embedder_bert),
+    **dict.fromkeys((MASKED_LM, SPAN), config.reader_bert),
+  }
+  widths = [berts[part].hidden_size for part in parts if part in berts]
+  return max(widths, default=0)
 
 
 def _path_scorer(config):

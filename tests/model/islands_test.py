@@ -1,4 +1,4 @@
-"""Tests for realm_tf.model.islands, and the head of bfloat16_layer.
+"""Tests for realm_tf.model.islands, and the head of islands_layer.
 
 They are compared with formulas in float32.
 """
@@ -9,9 +9,9 @@ import tf_keras
 
 from realm_tf import interfaces
 from realm_tf.model import bert
-from realm_tf.model import bfloat16_layer
 from realm_tf.model import dropout
 from realm_tf.model import islands
+from realm_tf.model import islands_layer
 from tests import tiny
 
 _SEED = tf.constant([5, 7])
@@ -146,7 +146,7 @@ _CONFIG = tiny.bert(
 _GOLD = tf.constant([[3, 19, 3], [0, 7, 4]])  # 0 is padding.
 
 
-class Bfloat16HeadTest(tf.test.TestCase):
+class IslandsHeadTest(tf.test.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()
     tf_keras.utils.set_random_seed(0)
@@ -154,17 +154,19 @@ class Bfloat16HeadTest(tf.test.TestCase):
     self.head = bert.build_masked_lm_head(encoder, _CONFIG)
     self.head.bias.assign(tf.random.normal([20]))
     self.states = tf.random.normal([2, 3, 8])
-    self.lean = bfloat16_layer.Bfloat16Head(self.head)
+    self.lean = islands_layer.IslandsHead(self.head, 'bfloat16')
 
   def _exact(self):
     logits = self.head(self.states, tf.constant([[0, 1, 2]] * 2))
     log_probs = -tf.nn.sparse_softmax_cross_entropy_with_logits(_GOLD, logits)
     return tf.where(_GOLD > 0, log_probs, 0.0)
 
-  def test_log_probs_and_gradients_are_near_the_float32_head(self):
+  @parameterized.parameters(('bfloat16', 0.03), ('float32', 1e-5))
+  def test_log_probs_and_gradients_are_near_the_exact_head(self, dtype, most):
+    lean = islands_layer.IslandsHead(self.head, dtype)
     variables = [*self.head.trainable_variables, self.head.embedding_table]
     results = []
-    for compute in (lambda: self.lean(self.states, _GOLD), self._exact):
+    for compute in (lambda: lean(self.states, _GOLD), self._exact):
       with tf.GradientTape() as tape:
         tape.watch(self.states)
         log_probs = compute()
@@ -174,7 +176,7 @@ class Bfloat16HeadTest(tf.test.TestCase):
     for ours, exact in zip(*results, strict=True):
       self.assertEqual(ours.dtype, tf.float32)
       error = tf.linalg.norm(ours - exact) / tf.linalg.norm(exact)
-      self.assertLess(float(error), 0.03)
+      self.assertLess(float(error), most)
 
   def test_an_impossible_token_has_a_finite_log_prob(self):
     self.head.bias.assign(tf.one_hot(5, 20) * 1000.0)

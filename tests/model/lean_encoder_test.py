@@ -140,22 +140,24 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
     self.assertLess(float(tf.reduce_mean(tf.abs(actual - exact))), 0.05)
 
   @parameterized.parameters(
-    ('float32', 'CPU', True, False),
-    ('float32', 'GPU', True, False),
-    ('bfloat16', 'GPU', True, False),
-    ('bfloat16', 'TPU', False, False),
-    ('bfloat16', 'CPU', False, True),
+    ('float32', 'CPU', True, (False, True)),
+    ('float32', 'GPU', True, (False, False)),
+    ('bfloat16', 'GPU', True, (False, False)),
+    ('bfloat16', 'TPU', False, (False, False)),
+    ('bfloat16', 'CPU', False, (True, True)),
   )
-  def test_only_cpus_do_bfloat16_without_xla(self, dtype, device, xla, islands):
+  def test_only_cpus_have_islands(self, dtype, device, xla, islands):
     with mock.patch.object(
       tf.config,
       'list_physical_devices',
       side_effect=lambda kind: [None] * (kind == device),
     ):
       self.assertEqual(lean_encoder.prefers_xla(dtype), xla)
-      self.assertEqual(lean_encoder.prefers_islands(dtype), islands)
-      with precision.planned_for_tpu():
-        self.assertFalse(lean_encoder.prefers_islands(dtype))
+      for width, expected in zip((128, 384), islands, strict=True):
+        found = lean_encoder.prefers_islands(dtype, width)
+        self.assertEqual(found, expected)
+        with precision.planned_for_tpu():
+          self.assertFalse(lean_encoder.prefers_islands(dtype, width))
 
   @parameterized.parameters(
     ('v2', False), ('v3', False), ('v4', True), ('v6e', True)
@@ -189,13 +191,17 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class TrainingTest(tf.test.TestCase, parameterized.TestCase):
-  def _states(
-    self, config, training=True, recompute=False, dtype='float32', some=False
+  def _states(  # noqa: PLR0913
+    self,
+    config,
+    training=True,
+    recompute=False,
+    dtype='float32',
+    some=False,
+    islands=False,
   ):
     encoder = _encoder(config)
-    lean = lean_encoder.LeanEncoder(
-      encoder, config, dtype, recompute, islands=dtype == 'bfloat16'
-    )
+    lean = lean_encoder.LeanEncoder(encoder, config, dtype, recompute, islands)
     positions = _POSITIONS if some else None
     seeds = iter(np.arange(1000, dtype=np.int32).reshape([500, 2]))
     with dropout.seeds_from(lambda: tf.constant(next(seeds))):
@@ -224,8 +230,15 @@ class TrainingTest(tf.test.TestCase, parameterized.TestCase):
     config = dataclasses.replace(_CONFIG, initializer_range=0.2)
     exact = self._states(config, some=some)[1]
     with precision.planned_for_tpu() if tpu else contextlib.nullcontext():
-      near = self._states(config, True, recompute, 'bfloat16', some)[1]
+      near = self._states(config, True, recompute, 'bfloat16', some, True)[1]
     self.assertBetween(_relative_error(near, exact), 1e-4, 0.1)
+
+  @parameterized.parameters((False, False), (False, True), (True, False))
+  def test_islands_in_float32_are_exact(self, some, recompute):
+    exact = self._states(_CONFIG, some=some)
+    near = self._states(_CONFIG, True, recompute, 'float32', some, True)
+    self.assertAllClose(near[0], exact[0], rtol=1e-5)
+    self.assertLess(_relative_error(near[1], exact[1]), 1e-5)
 
 
 if __name__ == '__main__':

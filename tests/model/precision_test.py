@@ -11,7 +11,7 @@ from realm_tf.model import precision
 
 # The original function: tests/conftest.py replaces the module's.
 _MULTIPLIES = precision.multiplies_bfloat16.__wrapped__
-_FLAGS_LINE = 'processor : 0\nflags\t\t: fpu {} sse2\n'
+_CPU_LINES = 'processor : 0\nvendor_id\t: {}\nflags\t\t: fpu {} sse2\n\n'
 
 
 class PrecisionTest(parameterized.TestCase):
@@ -30,16 +30,20 @@ class PrecisionTest(parameterized.TestCase):
     self.assertEqual(resolved.index.embed_dtype, expected)
 
   @parameterized.parameters(
-    ('amx_bf16 avx2', True),
-    ('avx512_bf16', True),
-    ('avx2 avx512f', False),
-    ('not_amx_bf16', False),
-    (None, False),  # A machine without such a file.
+    ('GenuineIntel', 'amx_bf16 avx512_bf16', True),
+    ('AuthenticAMD', 'avx512_bf16', True),
+    ('GenuineIntel', 'avx512_bf16', False),  # Float32 is faster.
+    ('GenuineIntel', 'avx2 avx512f', False),
+    ('AuthenticAMD', 'not_avx512_bf16', False),
+    ('', 'not_amx_bf16', False),
+    ('', '', False),  # A machine without such a file.
   )
-  def test_cpu_features_decide_without_an_accelerator(self, features, expected):
+  def test_cpu_features_decide_without_an_accelerator(
+    self, vendor, features, expected
+  ):
     path = '/no/such/file'
     if features:
-      content = _FLAGS_LINE.format(features)
+      content = 2 * _CPU_LINES.format(vendor, features)
       path = self.create_tempfile(content=content).full_path
     with (
       mock.patch.object(precision, '_CPU_INFO', path),

@@ -1,7 +1,7 @@
-"""Computes BERT's layer and head in bfloat16 on a CPU: products and islands.
+"""Computes BERT's layer and head on a CPU: products and islands.
 
 The results equal `lean_encoder`'s layer, and `bert.build_masked_lm_head`'s with
-a cross entropy. States between islands are bfloat16.
+a cross entropy. States between islands have the products' dtype.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -59,7 +59,7 @@ class Products:
     return self.multiply(joined, tf.reshape(kernel, [width, width]))
 
 
-class Bfloat16Layer:
+class IslandsLayer:
   """One layer of an encoder.
 
   Args:
@@ -67,7 +67,7 @@ class Bfloat16Layer:
       layer.
 
   Call arguments:
-    states: bfloat16 [B, L, H].
+    states: [B, L, H], of the products' dtype.
     bias: Added to the scores of each position, float32 [B, L].
     seeds: Dropout seeds of probabilities, attention's output and the layer's
       output; None drops nothing.
@@ -159,10 +159,13 @@ class Bfloat16Layer:
     return tf.convert_to_tensor(self._variables[name])
 
 
-class Bfloat16Head:
+class IslandsHead:
   """Computes log probabilities with a head's current variables, float32 [N, M].
 
   TensorFlow's softmax kernel is several times as fast as its cross entropy.
+
+  Args:
+    dtype: Dtype of products, 'float32' or 'bfloat16'.
 
   Call arguments:
     states: The encoder's states at masked positions, float32 [N, M, H].
@@ -171,8 +174,9 @@ class Bfloat16Head:
       M, so the product takes a third of the time without padding.
   """
 
-  def __init__(self, head: tf_keras.layers.Layer):
+  def __init__(self, head: tf_keras.layers.Layer, dtype: str):
     self._head = head
+    self._dtype = tf.as_dtype(dtype)
 
   def __call__(self, states: tf.Tensor, gold_ids: tf.Tensor) -> tf.Tensor:
     head = self._head
@@ -182,8 +186,8 @@ class Bfloat16Head:
     rows = tf.pad(real[:, 0], [[0, _ROWS - number % _ROWS]])
     flat = tf.gather(tf.reshape(states, [-1, states.shape[-1]]), rows)
     log_probs = _log_probs(
-      tf.cast(head.layer_norm(head.dense(flat)), tf.bfloat16),
-      tf.cast(head.embedding_table, tf.bfloat16),
+      tf.cast(head.layer_norm(head.dense(flat)), self._dtype),
+      tf.cast(head.embedding_table, self._dtype),
       tf.convert_to_tensor(head.bias),
       tf.gather(ids, rows),
     )
@@ -193,7 +197,7 @@ class Bfloat16Head:
 
 @tf.custom_gradient
 def _log_probs(states, table, bias, gold_ids):
-  """Returns float32 [N] from bfloat16 [N, H] and [V, H], and float32 [V]."""
+  """Returns float32 [N] from [N, H] and [V, H], and float32 [V]."""
   products = tf.matmul(states, table, transpose_b=True)
   # The graph optimizer sees no shape of an island, and would warn of ranks.
   logits = tf.ensure_shape(_with_bias(products, bias), products.shape)
@@ -204,7 +208,7 @@ def _log_probs(states, table, bias, gold_ids):
   )
 
   def gradient(upstream):
-    d_logits = _d_logits(probabilities, gold_ids, upstream)
+    d_logits = _d_logits(probabilities, gold_ids, upstream, states.dtype)
     d_table = tf.matmul(d_logits, states, transpose_a=True)
     return d_logits @ table, d_table, islands.sum_rows(d_logits), None
 
@@ -217,6 +221,6 @@ def _with_bias(logits, bias):
 
 
 @islands.compiled
-def _d_logits(probabilities, gold_ids, upstream):
+def _d_logits(probabilities, gold_ids, upstream, dtype):
   is_gold = tf.one_hot(gold_ids, probabilities.shape[-1])
-  return tf.cast((is_gold - probabilities) * upstream[:, None], tf.bfloat16)
+  return tf.cast((is_gold - probabilities) * upstream[:, None], dtype)
