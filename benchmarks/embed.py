@@ -259,7 +259,7 @@ def main(_):
   peak = sizes.peak_flops('float32')
   print(f'Best float32 matmul: {peak / 1e9:.0f} GFLOPS.', flush=True)
   dtypes = _DTYPES.value or ['float32']
-  if not _DTYPES.value and precision.multiplies_bfloat16():
+  if not _DTYPES.value and precision.prefers_bfloat16():
     dtypes = ['bfloat16', 'float32']
   rows = (row for size in _SIZES.value for row in _rows(size, dtypes, peak))
   printing.print_rows('embed', 'blocks per second', rows)

@@ -47,7 +47,7 @@ hypothesis.settings.load_profile('seeded')
 @pytest.fixture(scope='session', autouse=True)
 def _float32():
   """Makes 'auto' mean float32 on every machine."""
-  with mock.patch.object(precision, 'multiplies_bfloat16', lambda: False):
+  with mock.patch.object(precision, 'prefers_bfloat16', lambda: False):
     yield
 
 

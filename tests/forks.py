@@ -212,7 +212,7 @@ def _preload():
   from realm_tf.model import precision
 
   # 'auto' means float32, as in tests/conftest.py.
-  precision.multiplies_bfloat16 = lambda: False
+  precision.prefers_bfloat16 = lambda: False
 
 
 def main():

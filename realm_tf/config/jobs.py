@@ -103,7 +103,8 @@ class PretrainingConfig(JobConfig):
       candidates of the step. 0 is the paper's loss.
     jit_compile: Whether XLA compiles the step of a single device. On a CPU,
       compiled steps take half the time, after half a minute of compilation for
-      each shape of a batch; steps in bfloat16 are never compiled there.
+      each shape of a batch; steps in bfloat16 or of wide encoders are not
+      compiled as a whole there.
   """
 
   optimizer: OptimizerConfig = OptimizerConfig(3e-5, 200_000)

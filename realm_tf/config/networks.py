@@ -122,7 +122,7 @@ class ModelConfig(fields.Config):
     max_span_width: Longest answer, in wordpieces (ORQA).
     seq2seq: Encoder-decoder that answers closed book.
     train_dtype: Dtype of the encoders' matmuls in training. 'auto' is bfloat16
-      where the hardware multiplies it (CPUs with AMX or AVX512-BF16, TPUs, GPUs
+      where it is faster (CPUs with AMX, AMD's with AVX512-BF16, TPUs, GPUs
       since Ampere). Variables, sums, softmax and loss stay float32.
     recompute_activations: Whether the backward pass computes activations again:
       a third more work, but the memory of only one layer.

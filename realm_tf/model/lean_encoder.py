@@ -24,8 +24,8 @@ _WIDE = 256  # States, whose products are faster in TensorFlow than in XLA.
 def prefers_xla(dtype: str) -> bool:
   """Returns whether XLA makes the encoder faster on this machine.
 
-  On a CPU, TensorFlow's kernels use the instructions for bfloat16 (AVX512_BF16,
-  AMX); XLA's kernels convert to float32.
+  On a CPU, TensorFlow's kernels use the instructions for bfloat16 (AMX,
+  AVX512_BF16); XLA's kernels convert to float32.
   """
   return dtype == 'float32' or bool(tf.config.list_physical_devices('GPU'))
 

@@ -1,6 +1,6 @@
 """Chooses the dtype of matmuls on this machine.
 
-'auto' is bfloat16 where the hardware multiplies bfloat16, else float32.
+'auto' is bfloat16 where the hardware multiplies it faster, else float32.
 Variables, sums, softmax and losses are always float32.
 """
 
@@ -50,7 +50,7 @@ def choose(dtype: str) -> str:
   """Returns 'float32' or 'bfloat16' for one of these or 'auto'."""
   if dtype != 'auto':
     return dtype
-  return 'bfloat16' if multiplies_bfloat16() else 'float32'
+  return 'bfloat16' if prefers_bfloat16() else 'float32'
 
 
 def resolve(config: config_lib.ExperimentConfig) -> config_lib.ExperimentConfig:
@@ -67,8 +67,8 @@ def resolve(config: config_lib.ExperimentConfig) -> config_lib.ExperimentConfig:
 
 
 @functools.cache
-def multiplies_bfloat16() -> bool:
-  """Returns whether this machine's fastest devices multiply bfloat16.
+def prefers_bfloat16() -> bool:
+  """Returns whether this machine's fastest devices prefer bfloat16.
 
   These are TPUs, GPUs since Ampere, and processors with AMX or AMD's
   AVX512-BF16. Intel's multiplies float32 faster (docs/performance.md).

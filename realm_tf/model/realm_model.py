@@ -84,9 +84,7 @@ class RealmModel(tf.Module):
     super().__init__(name='realm')
     self.config = config
     self._dtype = precision.choose(config.train_dtype)
-    self._islands = lean_encoder.prefers_islands(
-      self._dtype, _width(config, parts)
-    )
+    self._islands = _prefers_islands(self._dtype, config, parts)
     self.log_temperature = self.null_bias = self.path_scorer = None
     if EMBEDDER in parts or QUERY_EMBEDDER in parts:
       if config.embedder.normalize:
@@ -231,14 +229,16 @@ class RealmModel(tf.Module):
     return report._replace(left_over=left_over)
 
 
-def _width(config: config_lib.ModelConfig, parts: Sequence[str]) -> int:
-  """Returns the largest hidden size of the parts' encoders, 0 without any."""
+def _prefers_islands(
+  dtype: str, config: config_lib.ModelConfig, parts: Sequence[str]
+) -> bool:
+  """Returns whether islands make the parts' training faster; all or none."""
   berts = {
     **dict.fromkeys((EMBEDDER, QUERY_EMBEDDER), config.embedder_bert),
     **dict.fromkeys((MASKED_LM, SPAN), config.reader_bert),
   }
   widths = [berts[part].hidden_size for part in parts if part in berts]
-  return max(widths, default=0)
+  return lean_encoder.prefers_islands(dtype, max(widths, default=0))
 
 
 def _path_scorer(config):

@@ -10,7 +10,7 @@ from realm_tf import config as config_lib
 from realm_tf.model import precision
 
 # The original function: tests/conftest.py replaces the module's.
-_MULTIPLIES = precision.multiplies_bfloat16.__wrapped__
+_MULTIPLIES = precision.prefers_bfloat16.__wrapped__
 _CPU_LINES = 'processor : 0\nvendor_id\t: {}\nflags\t\t: fpu {} sse2\n\n'
 
 
@@ -21,9 +21,7 @@ class PrecisionTest(parameterized.TestCase):
 
   @parameterized.parameters((True, 'bfloat16'), (False, 'float32'))
   def test_auto_follows_the_hardware(self, multiplies, expected):
-    with mock.patch.object(
-      precision, 'multiplies_bfloat16', lambda: multiplies
-    ):
+    with mock.patch.object(precision, 'prefers_bfloat16', lambda: multiplies):
       self.assertEqual(precision.choose('auto'), expected)
       resolved = precision.resolve(config_lib.ExperimentConfig())
     self.assertEqual(resolved.model.train_dtype, expected)

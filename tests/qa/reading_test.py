@@ -105,7 +105,7 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
       np.testing.assert_array_equal(interfaces.has_score(close), is_span)
       difference = np.abs(close - exact)[is_span]
       # OpenVINO keeps float32 on processors that do not multiply bfloat16.
-      is_exact = backend == 'openvino' and not precision.multiplies_bfloat16()
+      is_exact = backend == 'openvino' and not precision.prefers_bfloat16()
       # Close, but not equal.
       self.assertBetween(difference.max(), 0 if is_exact else 1e-6, 0.02)
 
