@@ -15,7 +15,7 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
 
   p(y_j|z,x) is proportional to exp(w_j . BERT_MASK(j)(join(x, z_body))),
   Section 3.2 of Guu et al. 2020, with BERT's transform before the product. In
-  training, a `LeanEncoder` and a `IslandsHead` can replace encoder and head.
+  training, a `LeanEncoder` and an `IslandsHead` can replace encoder and head.
 
   A call returns log p(y_j|z,x), float32 [B, K, M].
 

@@ -10,7 +10,7 @@ from realm_tf import config as config_lib
 from realm_tf.model import precision
 
 # The original function: tests/conftest.py replaces the module's.
-_MULTIPLIES = precision.prefers_bfloat16.__wrapped__
+_PREFERS = precision.prefers_bfloat16.__wrapped__
 _CPU_LINES = 'processor : 0\nvendor_id\t: {}\nflags\t\t: fpu {} sse2\n\n'
 
 
@@ -47,7 +47,7 @@ class PrecisionTest(parameterized.TestCase):
       mock.patch.object(precision, '_CPU_INFO', path),
       mock.patch.object(tf.config, 'list_physical_devices', lambda kind: []),
     ):
-      self.assertEqual(_MULTIPLIES(), expected)
+      self.assertEqual(_PREFERS(), expected)
 
   @parameterized.parameters(((8, 0), True), ((7, 5), False), (None, False))
   def test_gpu_generation_decides(self, capability, expected):
@@ -62,7 +62,7 @@ class PrecisionTest(parameterized.TestCase):
         tf.config.experimental, 'get_device_details', lambda gpu: details
       ),
     ):
-      self.assertEqual(_MULTIPLIES(), expected)
+      self.assertEqual(_PREFERS(), expected)
 
 
 if __name__ == '__main__':

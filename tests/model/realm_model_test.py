@@ -1,5 +1,6 @@
 """Tests for realm_tf.model.realm_model."""
 
+import dataclasses
 import os
 
 from absl.testing import parameterized
@@ -54,6 +55,17 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
       realm_model.require_parts(report, path)
       used |= set(report.used)
     self.assertEqual(used, set(_arrays(everything)))
+
+  @parameterized.parameters(
+    ((realm_model.EMBEDDER,), True),
+    ((realm_model.SPAN,), False),
+    (_ALL, False),  # All or none.
+  )
+  def test_a_wide_part_has_islands_in_place_of_xla(self, parts, xla):
+    wide = dataclasses.replace(_BERT, hidden_size=256)
+    config = dataclasses.replace(_config(), reader_bert=wide)
+    model = realm_model.RealmModel(config, parts)
+    self.assertEqual(model.prefers_xla, xla)
 
   def test_towers_are_two_unless_shared(self):
     separate = _towers()
