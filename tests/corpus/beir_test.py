@@ -23,7 +23,7 @@ _QUERIES = b"""\xef\xbb\xbf{"_id": "q1", "text": "What is Bern?"}
 _QRELS = b'query-id\tcorpus-id\tscore\nq1\td2\t1\nq1\td1\t2\nq3\td1\t0\n'
 
 
-class BeirTest(parameterized.TestCase):
+class BeirTest(input_case.InputCase):
   def _folder(self, **files):
     folder = self.create_tempdir().full_path
     os.mkdir(os.path.join(folder, 'qrels'))
@@ -39,7 +39,7 @@ class BeirTest(parameterized.TestCase):
 
   def test_reads_articles_with_their_ids(self):
     self.assertEqual(
-      list(sources.read_articles([f'beir:{self._folder()}'])),
+      self.articles(f'beir:{self._folder()}'),
       [
         sources.Article('Bern', 'A city.', 'd1'),
         sources.Article('', 'No title.', 'd2'),
@@ -62,10 +62,7 @@ class BeirTest(parameterized.TestCase):
       questions.read_questions(f'beir:{folder}')
 
   @parameterized.parameters(
-    ('qrels/test.tsv', b'query-id\tcorpus-id\tscore\nq1\td1\n', ':2 must be'),
-    ('qrels/test.tsv', b'q1\td1\t1\nq1\td2\tx\n', ':2 must be'),
     ('qrels/test.tsv', _QRELS[:-2], ':4 must be.*q3'),
-    ('qrels/test.tsv', b'query-id\tcorpus-id\tscore\n', ' must have a judg'),
     ('queries.jsonl', b'{"_id": 3.5, "text": "x"}', ':1 must have a string or'),
     ('queries.jsonl', b'{"text": "x"}', ':1 must have "_id"'),
     ('corpus.jsonl', _CORPUS[:-9], ':3 must be JSON'),
@@ -74,7 +71,7 @@ class BeirTest(parameterized.TestCase):
     folder = self._folder(**{name: content})
     path = os.path.join(folder, name)
     with self.assertRaisesRegex(errors.UserError, f'^{path}{message}'):
-      list(sources.read_articles([f'beir:{folder}']))
+      self.articles(f'beir:{folder}')
       questions.read_questions(f'beir:{folder}', may_lack_answers=True)
 
   def test_a_missing_split_is_a_user_error(self):
@@ -87,21 +84,28 @@ class BeirTest(parameterized.TestCase):
 
 class QrelsTest(input_case.InputCase):
   @parameterized.named_parameters(
-    ('trec', 'q1 0 d1 2\n\nq1\t0\td2\t-1\n'),
-    ('beir', 'query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t-1\n'),
-    ('mark_and_crlf', '\ufeffq1\td1\t2\r\nq1\td2\t-1\r\n'),
-    ('header_of_trec', 'query_id 0 doc_id relevance\nq1 Q0 d1 2\nq1 Q0 d2 -1'),
+    ('trec', 'q 0 d 2\n\nq\t0\te\t-1\n'),
+    ('beir', 'query-id\tcorpus-id\tscore\nq\td\t2\nq\te\t-1\n'),
+    ('mark_and_crlf', '\ufeffq\td\t2\r\nq\te\t-1\r\n'),
+    ('header_of_trec', 'query_id 0 doc_id relevance\nq Q0 d 2\nq Q0 e -1'),
+    ('repeated', 'q d 2\nq d 2\nq e -1\nq d 2\n'),
   )
   def test_reads_columns(self, content):
     found = beir.read_qrels(self.file(content))
-    self.assertEqual(found, {'q1': {'d1': 2, 'd2': -1}})
+    self.assertEqual(found, {'q': {'d': 2, 'e': -1}})
 
-  def test_ids_between_tabs_have_spaces_and_repetitions_count_once(self):
-    for content, expected in (
-      ('my query\tmy doc\t1\n', {'my query': {'my doc': 1}}),
-      ('q d 1\nq d 1\nq e 0\nq d 1\n', {'q': {'d': 1, 'e': 0}}),
-    ):
-      self.assertEqual(beir.read_qrels(self.file(content)), expected)
+  @parameterized.parameters(
+    'query-id,corpus-id,score\nq,d,1\n"q","e, f",0\n',
+    '{"query-id": "q", "corpus-id": "d", "score": 1.0}\n'
+    '{"query-id": "q", "corpus-id": "e, f", "score": 0}\n',
+    '[{"qid": "q", "docid": "d", "label": 1},'
+    '{"qid": "q", "docid": "e, f", "label": 0}]',
+    'q\td\t1.0\nq\te, f\t0.0\n',
+    'q, d, 1\nq, "e, f", 0\n',
+  )
+  def test_ids_may_have_spaces_and_commas(self, content):
+    found = beir.read_qrels(self.file(content))
+    self.assertEqual(found, {'q': {'d': 1, 'e, f': 0}})
 
   @parameterized.parameters(
     (
@@ -113,9 +117,7 @@ class QrelsTest(input_case.InputCase):
     ('q d\n', ':1 must be query id'),
     ('q Q0 d 1 2.5 run\n', ':1 must be query id'),
     ('q\t\td\t\n', ':1 must be query id'),
-    ('q\td\tx\n', ':1 must be query id'),
     ('query-id\tcorpus-id\tscore\n', ' must have a judgement'),
-    ('', ' must have a judgement'),
   )
   def test_a_bad_file_is_a_user_error(self, content, message):
     path = self.file(content)

@@ -1,4 +1,4 @@
-"""Tests that articles, questions and judgements of the field are read.
+"""Tests that articles and questions of the field are read.
 
 Each case is a kind of file that people bring, in our own words.
 """
@@ -13,7 +13,6 @@ from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf import input_files
-from realm_tf.corpus import beir
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import files
 from realm_tf.corpus import markup
@@ -47,6 +46,10 @@ class ArticlesTest(input_case.InputCase):
     ('glued', f'{_LINE}{_LINE.replace("A", "}{")} {_LINE}\n{_LINE}',
      [_A, Article('}{', 'One.', '1'), _A._replace(article_id='2'),
       _A._replace(article_id='3')]),
+    ('tevatron', '{"docid": "x", "title": "A", "text": "One."}',
+     [_A._replace(article_id='x')]),
+    ('pyserini', '{"id": "x", "contents": "One.", "title": "A"}',
+     [_A._replace(article_id='x')]),
     ('lang_chain', _lines(_PAGE, {'id': ['x'], 'kwargs': _PAGE}),
      [_A, _A._replace(article_id='1')]),
     ('ragas', '{"query": "Q?", "retrieved_contexts": ["One.", "Two."]}',
@@ -249,19 +252,6 @@ class QuestionsTest(input_case.InputCase):
     )
     with self.assertRaisesRegex(errors.UserError, "must have 'answers'"):
       questions.read_questions(path)
-
-  @parameterized.parameters(
-    'query-id,corpus-id,score\nq,d,1\n"q","e, f",0\n',
-    '{"query-id": "q", "corpus-id": "d", "score": 1.0}\n'
-    '{"query-id": "q", "corpus-id": "e, f", "score": 0}\n',
-    '[{"qid": "q", "docid": "d", "label": 1},'
-    '{"qid": "q", "docid": "e, f", "label": 0}]',
-    'q\td\t1.0\nq\te, f\t0.0\n',
-    'q, d, 1\nq, "e, f", 0\n',
-  )
-  def test_judgements(self, content):
-    found = beir.read_qrels(self.file(content))
-    self.assertEqual(found, {'q': {'d': 1, 'e, f': 0}})
 
 
 if __name__ == '__main__':

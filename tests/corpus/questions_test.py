@@ -58,8 +58,6 @@ class ParseTest(parameterized.TestCase):
     ('kilt', _KILT, [_BOTH]),
     ('fid', {**_WHO, 'target': 'A', 'answers': ['A', 'B']}, [_BOTH]),
     ('target', {**_WHO, 'target': 'A', 'ctxs': []}, [_ONE]),
-    ('dpr', {**_WHO, 'answers': ['A'], 'positive_ctxs': [{}]}, [_ONE]),
-    ('hugging_face', {**_WHO, 'answers': {'text': ['A', 'B']}}, [_BOTH]),
     ('null', {**_WHO, 'answers': None, 'answer': ['A', 'B']}, [_BOTH]),
     ('blank', {**_WHO, 'answers': ['A', ' ', None, 'B', '']}, [_BOTH]),
     (
@@ -83,7 +81,6 @@ class ParseTest(parameterized.TestCase):
     ({'question': 'W?', 'Gold': 'A'}, "'answers'.*Found 'question'"),
     ({**_WHO, 'answers': [True]}, 'Found True in them'),
     ({**_WHO, 'answers': '[1 2]'}, 'must have a list of answers'),
-    ({**_WHO, 'id': 7.0, 'answers': ['A']}, 'as id. Found 7.0'),
     ({**_WHO, 'gold_id': True, 'answers': ['A']}, 'as id. Found Tr'),
     ({**_WHO, 'answers': [[[['A']]]]}, 'in them'),
     ({'data': {'a': 1}}, "f:1 must have 'data', a list of objects"),

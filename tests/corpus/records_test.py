@@ -71,8 +71,6 @@ class JsonTest(input_case.InputCase):
     ('more', '[{}]\n[{}]', ':1 must be the end'),
     ('cut_line', '{"a": 1}\n{"a"', ':2 must be JSON'),
     ('deep', '[{},\n' + '[' * 100_000, ':2 must be JSON; .*nested too deep'),
-    ('number', '[\n{"a": ' + '9' * 5000 + '}]', ':2 must be JSON; .*5000 dig'),
-    ('half', r'[{"a": "\ud83d"}]', ':1 must be JSON; half of a surr'),
     ('indented', '{\n"a": 1,\n"b" 2}', ':3 must be JSON'),
   )
   def test_a_bad_file_is_a_user_error_with_its_line(self, text, message):
@@ -105,9 +103,7 @@ class CsvTest(input_case.InputCase):
   )
   def test_reads_columns_by_their_header(self, content):
     expected = sources.Article('Bern', 'Old, "very".\n\nBig.', '7')
-    for data in (content.encode(), gzip.compress(content.encode())):
-      path = self.file(data)
-      self.assertEqual(self.articles(path), [expected])
+    self.assertEqual(self.articles(self.file(content)), [expected])
 
   def test_a_field_may_be_long_and_a_title_missing(self):
     path = self.file(f'text\n"{_LONG}"\n""\n')
