@@ -80,17 +80,15 @@ def main(_):
   MAIN
 sys.argv[0] = 'x'
 launcher.run(main)"""
-_UTF8_ONLY = {'LC_ALL': 'C', 'PYTHONCOERCECLOCALE': '0', 'PYTHONUTF8': '0'}
-# Name -> before loading, in main, environment; code, stdout, stderr.
+# Name -> before loading, in main; code, stdout, stderr; maybe its environment.
 _BEGINNINGS = {
-  'interrupted_while_loading': ('interrupt()', '', {}, 130, '', 'Interrupted.'),
-  'interrupted': ('', 'interrupt()', {}, 130, '', 'Interrupted.'),
-  'interrupted_in_a_library': ('', 'fail()', {}, 130, '', 'Interrupted.'),
-  'interrupted_server': ('', 'fork_from_interrupted_server()', {}, 0, '', ''),
+  'interrupted_while_loading': ('interrupt()', '', 130, '', 'Interrupted.'),
+  'interrupted': ('', 'interrupt()', 130, '', 'Interrupted.'),
+  'interrupted_in_a_library': ('', 'fail()', 130, '', 'Interrupted.'),
+  'interrupted_server': ('', 'fork_from_interrupted_server()', 0, '', ''),
   'no_temporary_folder': (
     'import tempfile; tempfile._candidate_tempdir_list = list',
     'print("a")',
-    {},
     2,
     '',
     'ERROR: A folder for temporary files must be writable. Found: No usable '
@@ -99,30 +97,22 @@ _BEGINNINGS = {
   'generated_code': (
     'open("m.py", "w").close()',
     'import m; print(os.listdir())',
-    {},
     0,
     "['m.py']",
     '',
   ),
-  'unread_print': ('close_pipe()', 'print("a")', {}, 141, '', ''),
-  'unread_log': ('close_pipe()', 'logging.info("a")', {}, 141, '', ''),
-  'unread_no_full_disk': (
-    'close_pipe()',
-    'log_on_full_disk()',
-    {},
-    141,
-    '',
-    '',
-  ),
-  'closed': ('os.close(1)', 'print("a"); logging.info("a")', {}, 0, '', ''),
-  'ascii': ('', 'print(chr(233))', {'PYTHONIOENCODING': 'ascii'}, 0, 'é', ''),
+  'unread_print': ('close_pipe()', 'print("a")', 141, '', ''),
+  'unread_log': ('close_pipe()', 'logging.info("a")', 141, '', ''),
+  'unread_no_full_disk': ('close_pipe()', 'log_on_full_disk()', 141, '', ''),
+  'closed': ('os.close(1)', 'print("a"); logging.info("a")', 0, '', ''),
+  'ascii': ('', 'print(chr(233))', 0, 'é', '', {'PYTHONIOENCODING': 'ascii'}),
   'locale': (
     '',
     'print(open(chr(233), "w").write(chr(233)))',
-    _UTF8_ONLY,
     0,
     '1',
     '',
+    {'LC_ALL': 'C', 'PYTHONCOERCECLOCALE': '0', 'PYTHONUTF8': '0'},
   ),
 }
 _AT_HOME = """import os, sys
@@ -164,17 +154,19 @@ class ConsoleTest(parameterized.TestCase):
   @parameterized.named_parameters(
     (name, *case) for name, case in _BEGINNINGS.items()
   )
-  def test_begins_and_ends_with_a_line(self, before, main, more, *expected):
+  def test_begins_and_ends_with_a_line(
+    self, before, main, code, out, err, more=()
+  ):
     folder = self.create_tempdir().full_path
     program = _RUN.replace('BEFORE', before).replace('MAIN', main or 'pass')
     done = subprocess.run(
       [sys.executable, '-c', f'import os; os.chdir({folder!r})\n{program}'],
-      env={**os.environ, **more, 'PYTHONPATH': str(source_tree.ROOT)},
+      env={**os.environ, **dict(more), 'PYTHONPATH': str(source_tree.ROOT)},
       capture_output=True,
       check=False,
     )
     streams = (text.decode().strip() for text in (done.stdout, done.stderr))
-    self.assertEqual((done.returncode, *streams), tuple(expected))
+    self.assertEqual((done.returncode, *streams), (code, out, err))
 
   def test_a_process_of_a_pool_ends_with_a_killed_parent(self):
     command = [sys.executable, '-c', _KILLED]

@@ -13,15 +13,6 @@ from launch import runner
 from realm_tf import errors
 from tests.launch import surveys
 
-_PLACES = {
-  'bm25': 'bm25',
-  'encoder': 'encoder/sparse_0',
-  'encoder+': 'encoder/sparse_0.7',
-  'text': 'text/sparse_0',
-  'text+': 'text/sparse_0.7',
-  'qa+': 'qa/sparse_0.7',
-}
-
 
 class OwnTextTest(parameterized.TestCase):
   def _recipe(self, survey, choice=(), **flags):
@@ -204,7 +195,7 @@ class OwnTextTest(parameterized.TestCase):
 
 class ChooseTest(parameterized.TestCase):
   def _choose(self, hits, models=('encoder', 'text'), kind='span_', exact=None):
-    """Chooses by search -> number of hits among 50."""
+    """Chooses by search, as 'text+' with BM25 -> number of hits among 50."""
     root = self.create_tempdir()
     for name, number in hits.items():
       recall = 2.0 * number
@@ -215,7 +206,9 @@ class ChooseTest(parameterized.TestCase):
       }
       if name in (exact or {}):
         metrics['exact_match'] = exact[name]
-      place = _PLACES[name]
+      folder, with_words, _ = name.partition('+')
+      place = f'{folder}/sparse_{0.7 if with_words else 0}'
+      place = place if folder != 'bm25' else folder
       if not number:  # As where all questions are impossible.
         metrics = {'num_questions': 50}
       root.create_file(f'{place}/metrics.json', json.dumps(metrics))
@@ -225,7 +218,7 @@ class ChooseTest(parameterized.TestCase):
       root.create_file(
         f'{place}/{file}.jsonl', '\n'.join(map(json.dumps, lines))
       )
-    folders = dict.fromkeys(_PLACES[name].split('/')[0] for name in hits)
+    folders = dict.fromkeys(name.rstrip('+') for name in hits)
     folder = pathlib.Path(root.full_path)
     path = folder / 'choice.json'
     paths = [str(folder / each) for each in folders]

@@ -7,11 +7,11 @@ import gzip
 import json
 import os
 import pathlib
+from typing import Any
 from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
-import tf_keras
 
 from launch import common
 from launch import open_qa
@@ -19,12 +19,7 @@ from launch import own_text
 from launch import own_text_plan
 from launch import runner
 import realm_tf
-from realm_tf import config as config_lib
-from realm_tf.model import realm_model
-from realm_tf.model import weights
 from realm_tf.text import vocabulary
-from realm_tf.training import job as job_lib
-from tests import tiny
 from tests.exchange import small_bert
 
 _NAMES = 'Arlen Borwick Corrin Delby Esker Farrow Galby Hurst'.split()
@@ -46,34 +41,22 @@ def _text(number: int) -> str:
   )
 
 
-class OwnTextRunTest(absltest.TestCase):
-  def _encoder(self) -> str:
-    """Writes an encoder of normalized embeddings, as a sentence encoder is."""
-    years = [str(1800 + number) for number in range(_NUM_ARTICLES)]
-    words = [*_WORDS.split(), *map(str.lower, _NAMES), *years]
-    pieces = [*vocabulary.SPECIALS, *words]
-    vocab_file = self.create_tempfile('vocab.txt', '\n'.join(pieces)).full_path
-    bert = tiny.bert(max_positions=256)
-    embedder = config_lib.EmbedderConfig(
-      head='mean', normalize=True, shared_towers=True, score_scale=20.0
-    )
-    small = tiny.changed(
-      own_text.CONFIG.model,
-      embedder_bert=bert,
-      reader_bert=bert,
-      embedder=embedder,
-      span_hidden_size=4,
-      train_dtype='float32',
-    )
-    sizes = realm_model.with_vocab_size(small, len(pieces))
-    path = self.create_tempdir().full_path
-    config = tiny.changed(own_text.CONFIG, model=sizes)
-    job_lib.Job(path).begin(config, vocab_file)
-    tf_keras.utils.set_random_seed(0)
-    model = realm_model.RealmModel(sizes, [realm_model.EMBEDDER])
-    job_lib.publish(path, 0, model)
-    return path
+def _write_bert(directory: str, words: list[str]) -> dict[str, Any]:
+  """Writes a Hugging Face BERT with random weights; returns its config."""
+  pieces = [*vocabulary.SPECIALS, *map(str.lower, words)]
+  config = small_bert.CONFIG | {
+    'hidden_size': 16,
+    'intermediate_size': 16,
+    'vocab_size': len(pieces),
+    'max_position_embeddings': 256,
+  }
+  arrays = small_bert.random_weights(config, np.random.default_rng(0))
+  arrays = {name: value / 10 for name, value in arrays.items()}
+  small_bert.write(directory, config, arrays, pieces)
+  return config
 
+
+class OwnTextRunTest(absltest.TestCase):
   def test_ends_with_a_page_that_answers(self):
     articles = self.create_tempfile(
       'articles.jsonl',
@@ -82,6 +65,9 @@ class OwnTextRunTest(absltest.TestCase):
         for number in range(_NUM_ARTICLES)
       ),
     ).full_path
+    years = [str(1800 + number) for number in range(_NUM_ARTICLES)]
+    bert = self.create_tempdir().full_path
+    _write_bert(bert, [*_WORDS.split(), *_NAMES, *years])
     run_dir = os.path.join(self.create_tempdir().full_path, 'run')
     few = {
       name: (*stage[:3], stage[3] and (1, _STEPS, _STEPS), ())
@@ -89,7 +75,7 @@ class OwnTextRunTest(absltest.TestCase):
     }
     with mock.patch.dict(own_text_plan.STAGES, few):
       own_text.run(
-        articles, run_dir, encoder=self._encoder(), overrides=_OVERRIDES
+        articles, run_dir, encoder=f'hf:{bert}', overrides=_OVERRIDES
       )
     realm = realm_tf.load(run_dir)
     self.assertLen(realm.search('the bridge of Arlen', 2), 2)
@@ -100,27 +86,6 @@ class OwnTextRunTest(absltest.TestCase):
 
 _CITIES = {'Peru': 'Lima', 'France': 'Paris', 'Italy': 'Rome', 'Egypt': 'Cairo'}
 _QA_WORDS = '. ? the capital of is what city in lies'.split()
-_VOCABULARY = [
-  *('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', *_QA_WORDS),
-  *(word.lower() for pair in _CITIES.items() for word in pair),
-]
-_BERT = small_bert.CONFIG | {
-  'hidden_size': 16,
-  'intermediate_size': 16,
-  'vocab_size': len(_VOCABULARY),
-  'max_position_embeddings': 200,
-}
-
-
-def _write_bert(directory):
-  directory.mkdir()
-  (directory / 'config.json').write_text(json.dumps(_BERT))
-  (directory / 'vocab.txt').write_text('\n'.join(_VOCABULARY))
-  arrays = small_bert.random_weights(_BERT, np.random.default_rng(0))
-  weights.write(
-    {name: value / 10 for name, value in arrays.items()},
-    str(directory / 'model.safetensors'),
-  )
 
 
 def _write_articles(path):
@@ -137,7 +102,8 @@ def _write_articles(path):
 class OpenQaRunTest(absltest.TestCase):
   def test_makes_a_table_of_each_file_of_questions(self):
     directory = pathlib.Path(self.create_tempdir().full_path)
-    _write_bert(directory / 'bert')
+    names = [word for pair in _CITIES.items() for word in pair]
+    bert = _write_bert(str(directory / 'bert'), [*_QA_WORDS, *names])
     _write_articles(directory / 'articles.jsonl.gz')
     asked = {'question': 'What is the capital of Peru?', 'answers': ['Lima']}
     trec = {'question': 'Where is it?', 'answers': ['L.ma|X'], 'regex': True}
@@ -167,7 +133,7 @@ class OpenQaRunTest(absltest.TestCase):
     ]
     self.assertEqual(list(map(len, parts)), [2, 2, 2, 2, 32])
     layers = json.loads((run_dir / 'first_layers/config.json').read_text())
-    self.assertEqual(layers, {**_BERT, 'num_hidden_layers': 1})
+    self.assertEqual(layers, {**bert, 'num_hidden_layers': 1})
 
 
 if __name__ == '__main__':

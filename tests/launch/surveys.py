@@ -28,7 +28,6 @@ MIDDLE = SMALL | {
   'num_pieces': 344_000,
   'long_article': 200,
   'num_sentences': 9000,
-  'left_out': '',
   'num_recurring': 8000,
   'held_out_share': 0.1,
 }
@@ -38,7 +37,6 @@ LARGE = MIDDLE | {
   'num_pieces': 68_000_000,
   'long_article': 1200,
   'num_sentences': 2_000_000,
-  'left_out': '',
   'num_recurring': 1_500_000,
 }
 QUESTIONS = {'num_train_questions': 900, 'num_held_out_questions': 100}
