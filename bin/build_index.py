@@ -26,12 +26,6 @@ _BASE = launcher.existing_path(
 )
 
 
-def _embed_with_beam(model, builder, params):
-  pipelines = beam_flags.pipelines()
-  if begun := builder.begin(params, _OUTPUT_DIR.value):
-    pipelines.embed(model, *begun, beam_flags.options(), _BASE.value)
-
-
 def main(_):
   params = model_files.open_model(_MODEL_DIR.value).params
   model = (
@@ -41,7 +35,9 @@ def main(_):
   )
   builder = index_builder.open_builder(*model, strategy_flags.create_local())
   if not beam_flags.is_local():
-    _embed_with_beam(model, builder, params)
+    pipelines = beam_flags.pipelines()
+    if begun := builder.begin(params, _OUTPUT_DIR.value):
+      pipelines.embed(model, *begun, beam_flags.options(), _BASE.value)
   job = version_work.Job(watch=version_work.Progress())
   version = builder.publish(params, _OUTPUT_DIR.value, job, base=_BASE.value)
   print(version.path)

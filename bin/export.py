@@ -44,27 +44,25 @@ launcher.check_flags(
 )
 
 
-def _export(model_dir, output_dir):
-  if _FORMAT.value == 'hub':
-    print('\n'.join(hub_modules.export(model_dir, output_dir)))
-  elif _FORMAT.value == 'hugging_face':
-    left_out = hugging_face_export.export(model_dir, _TOWER.value, output_dir)
-    if left_out:
-      print(f'BertModel has no place for {len(left_out)} weights of the head:')
-      print('\n'.join(f'  {name}' for name in left_out))
-  else:
-    opened = loading.load(
-      model_dir, _CORPUS_DIR.value, answer_flags.INDEX_DIR.value
-    )
-    saved_model.export(
-      opened, output_dir, answer_flags.choices(), _SEARCHER.value
-    )
-
-
 def main(_):
   model_dir, output_dir = answer_flags.MODEL_DIR.value, _OUTPUT_DIR.value
   with outputs.filling(output_dir):
-    _export(model_dir, output_dir)
+    if _FORMAT.value == 'hub':
+      print('\n'.join(hub_modules.export(model_dir, output_dir)))
+    elif _FORMAT.value == 'hugging_face':
+      left_out = hugging_face_export.export(model_dir, _TOWER.value, output_dir)
+      if left_out:
+        print(
+          f'BertModel has no place for {len(left_out)} weights of the head:'
+        )
+        print('\n'.join(f'  {name}' for name in left_out))
+    else:
+      opened = loading.load(
+        model_dir, _CORPUS_DIR.value, answer_flags.INDEX_DIR.value
+      )
+      saved_model.export(
+        opened, output_dir, answer_flags.choices(), _SEARCHER.value
+      )
   print(f'Wrote {output_dir}.')
 
 

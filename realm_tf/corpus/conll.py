@@ -41,9 +41,7 @@ class LabeledSentence(NamedTuple):
 
   def in_characters(self) -> list[Entity]:
     """Returns the entities as ranges of characters of `text`."""
-    starts = [0]
-    for word in self.words:
-      starts.append(starts[-1] + len(word) + 1)
+    starts = [0, *itertools.accumulate(len(word) + 1 for word in self.words)]
     return [
       Entity(starts[start], starts[end] - 1, kind)
       for start, end, kind in self.entities

@@ -64,8 +64,9 @@ _BEFORE_DATE = re.compile(
   r'(?P<other>[Bb]y|[Ss]ince|[Uu]ntil|[Ff]rom|[Aa]fter|[Bb]efore))'
   r' (?:the )?(?:year )?$'
 )
+_YEAR = re.compile(r'(?:1\d|20)\d\d$')
 _DATE_NOUNS = (
-  (re.compile(r'(?:1\d|20)\d\d$'), 'year'),
+  (_YEAR, 'year'),
   (re.compile(r'.*centur'), 'century'),
   (re.compile(r'.*\d0s$'), 'decade'),
   (re.compile(r'.*(?:[A-Z][a-z]+ \d\d?\b|\d [A-Z][a-z]+)'), 'date'),
@@ -238,8 +239,7 @@ def _numbers(text: str) -> Iterator[Asked]:
     if not following or not _is_noun(following[1]):
       yield _number(match, 'how much', 'how much money')
   for match in _NUMBER.finditer(text):
-    year = re.fullmatch(r'(?:1\d|20)\d\d', match['number'])
-    if not year:
+    if not _YEAR.fullmatch(match['number']):
       yield _number(match, f'how many{match["noun"]}')
 
 
@@ -339,12 +339,11 @@ def _head(name: str) -> str:
 def _phrases(text: str) -> Iterator[Asked]:
   for match in _PHRASE.finditer(text):
     if _is_plain(match['phrase']):
-      start, end = match.span('phrase')
       if match['article'].lower() not in ('a', 'an') and ' ' not in match[2]:
         continue  # 'The city' is known from before.
       noun = match['phrase'].split(' of ')[0].split()[-1]
       words = ('who', 'what') if noun in _WORDS['person nouns'] else ('what',)
-      yield Asked(start, end, PHRASE, *match.span(), words)
+      yield Asked(*match.span('phrase'), PHRASE, *match.span(), words)
   for match in _BARE_PHRASE.finditer(text):
     if _is_plain(match['phrase']):
       start, end = match.span('phrase')

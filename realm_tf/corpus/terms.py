@@ -97,11 +97,6 @@ class Counts(NamedTuple):
   num_documents: int
 
 
-def tokens(text: str) -> list[tuple[str, int, int]]:
-  """Returns (lower-cased word or mark, start, end) of a plain text."""
-  return [(m[0].lower(), *m.span()) for m in _TOKEN.finditer(text)]
-
-
 def find(articles: Iterable[Sequence[str]]) -> Terms:
   """Returns the terms of articles, each a list of its blocks, by one pass."""
   counts = count(articles)
@@ -280,8 +275,8 @@ class TermsTagger:
     tokens_of_all = []
     for row, text in enumerate(texts):
       tokens_of_all += [
-        (self._numbers.get(word, -1), row, start, end)
-        for word, start, end in tokens(text)
+        (self._numbers.get(m[0].lower(), -1), row, *m.span())
+        for m in _TOKEN.finditer(text)
       ]
       tokens_of_all.append((-1, row, 0, 0))  # Ends spans, as a mark does.
     words, rows, starts, ends = (
