@@ -55,18 +55,6 @@ def _with_dependencies(rules, name: str) -> set[str]:
   return found
 
 
-def _imported_files(path: str) -> set[str]:
-  """Returns the files of this repository that `path` imports."""
-  found = set()
-  for _, module in source_tree.imports(path):
-    parts = module.split('.')
-    for end in range(1, len(parts) + 1):
-      name = '/'.join(parts[:end]) + '.py'
-      if (source_tree.ROOT / name).exists():
-        found.add(name)
-  return found
-
-
 class BuildFileTest(parameterized.TestCase):
   @parameterized.parameters(*source_tree.MAY_IMPORT)
   def test_a_library_per_package_repeats_the_import_table(self, package):
@@ -90,7 +78,8 @@ class BuildFileTest(parameterized.TestCase):
       needed = _with_dependencies(rules, name)
       files = {path for other in needed for path in rules[other]['srcs']}
       for path in rule['srcs']:
-        missing += [f'{name}: {f}' for f in _imported_files(path) - files]
+        found = source_tree.imported_files(path) - files
+        missing += [f'{name}: {file}' for file in found]
     self.assertEmpty(missing, 'A rule must depend on all its imports.')
 
   @parameterized.parameters(

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+import functools
 import pathlib
 import re
 
@@ -80,6 +81,18 @@ def imports(name: str) -> Iterator[tuple[int, str]]:
       if module == '.' and name.startswith(('bin/', 'launch/')):
         module = name.partition('/')[0]
       yield from ((node.lineno, f'{module}.{a.name}') for a in node.names)
+
+
+@functools.cache
+def imported_files(name: str) -> set[str]:
+  """Returns the files of this repository that the file `name` imports."""
+  return {
+    path
+    for _, module in imports(name)
+    for end in range(1, module.count('.') + 2)
+    for path in ['/'.join(module.split('.')[:end]) + '.py']
+    if (ROOT / path).exists()
+  }
 
 
 def package_of(module: str) -> str:

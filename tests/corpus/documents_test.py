@@ -76,7 +76,6 @@ class PdfTest(input_case.InputCase):
 
   @parameterized.parameters(
     ('', 'My file'),
-    ('untitled', 'My file'),
     ('Microsoft Word - x.doc', 'My file'),
     ('plan.tex', 'My file'),
     ('12', 'My file'),
@@ -125,13 +124,12 @@ class PdfTest(input_case.InputCase):
       ],
     )
 
-  def test_words_are_apart_if_only_a_gap_parts_them(self):
-    found = self._texts([(72, 700, 'Salt) Tj 24 0 Td (water')])
-    self.assertEqual(found, [['Salt water']])
-
-  def test_dot_leaders_are_removed(self):
-    found = self._texts([(72, 700, 'Sea . . . . . . . . 7')])
-    self.assertEqual(found, [['Sea 7']])
+  @parameterized.parameters(
+    ('Salt) Tj 24 0 Td (water', 'Salt water'),  # Only a gap parts the words.
+    ('Sea . . . . . . . . 7', 'Sea 7'),
+  )
+  def test_a_line_has_single_spaces(self, drawn, expected):
+    self.assertEqual(self._texts([(72, 700, drawn)]), [[expected]])
 
 
 class SectionsTest(input_case.InputCase):

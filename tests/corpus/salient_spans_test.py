@@ -140,12 +140,10 @@ class SpacyTaggerTest(absltest.TestCase):
 
   def test_tags_entities_and_dates_of_a_saved_pipeline(self):
     tagger = salient_spans.SpacyTagger(self._pipeline())
-    text = 'Some day in July 1969, Neil Armstrong and two men flew.'
+    text = 'Some day in July 1969, Neil\xa0Arm\xadstrong and two men flew.'
     spans, empty = tagger.tag([text, 'nothing'])
-
-    self.assertEqual(
-      [text[start:end] for start, end in spans], ['July 1969', 'Neil Armstrong']
-    )
+    found = [text[start:end] for start, end in spans]
+    self.assertEqual(found, ['July 1969', 'Neil\xa0Arm\xadstrong'])
     self.assertEqual(empty, [])
 
   def test_long_texts_are_tagged_in_parts(self):
@@ -153,12 +151,6 @@ class SpacyTaggerTest(absltest.TestCase):
     [spans] = salient_spans.SpacyTagger(self._pipeline()).tag([text])
     self.assertGreater(len(spans), 59_800)  # A few are cut.
     self.assertEqual({text[a:b] for a, b in spans}, {'Neil Armstrong'})
-
-  def test_marks_and_special_spaces_cut_no_name(self):
-    tagger = salient_spans.SpacyTagger(self._pipeline())
-    text = 'It was Neil\xa0Arm\xadstrong in July.'
-    [[name, _]] = tagger.tag([text])
-    self.assertEqual(text[slice(*name)], 'Neil\xa0Arm\xadstrong')
 
   def test_any_number_of_processes_tags_the_same(self):
     directory = self._pipeline()

@@ -33,25 +33,14 @@ def _code(name):
   return re.sub(r'^(?:from|import) .*$', '', text, flags=re.MULTILINE)
 
 
-@functools.cache
-def _imports(name):
-  """Returns the files that the file `name` imports."""
-  paths = (
-    f'{module.replace(".", "/")}.py'
-    for _, module in source_tree.imports(name)
-    if not module.startswith('realm_tf.config.')
-  )
-  return [path for path in paths if (source_tree.ROOT / path).exists()]
-
-
 def _imported(name):
   """Returns the file `name` and all that it imports, directly or not."""
   found, left = set(), [name]
   while left:
     name = left.pop()
-    if name not in found:
+    if name not in found and not name.startswith('realm_tf/config/'):
       found.add(name)
-      left += _imports(name)
+      left += source_tree.imported_files(name)
   return found
 
 
