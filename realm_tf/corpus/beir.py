@@ -126,7 +126,8 @@ def _judgements(path: str) -> Iterator[tuple[str, list[str]]]:
   for number, line in files.read_lines(path):
     line = line.strip()
     columns = line.split('\t' if '\t' in line else None)
-    if ',' in line and (len(columns) < 3 or columns[0].endswith(',')):
+    is_csv = len(columns) < 3 or columns[0].endswith(',') or line[0] == '"'
+    if ',' in line and is_csv:
       columns = next(csv.reader([line], skipinitialspace=True))
     columns = [column.strip() for column in columns]
     is_header = number == 1 and columns[-1:] and columns[-1].lower() in _GRADES

@@ -95,17 +95,17 @@ class QrelsTest(input_case.InputCase):
     self.assertEqual(found, {'q': {'d': 2, 'e': -1}})
 
   @parameterized.parameters(
-    'query-id,corpus-id,score\nq,d,1\n"q","e, f",0\n',
-    '{"query-id": "q", "corpus-id": "d", "score": 1.0}\n'
-    '{"query-id": "q", "corpus-id": "e, f", "score": 0}\n',
-    '[{"qid": "q", "docid": "d", "label": 1},'
-    '{"qid": "q", "docid": "e, f", "label": 0}]',
-    'q\td\t1.0\nq\te, f\t0.0\n',
-    'q, d, 1\nq, "e, f", 0\n',
+    'query-id,corpus-id,score\nmy q,d,1\n"my q","e, f",0\n',
+    '{"query-id": "my q", "corpus-id": "d", "score": 1.0}\n'
+    '{"query-id": "my q", "corpus-id": "e, f", "score": 0}\n',
+    '[{"qid": "my q", "docid": "d", "label": 1},'
+    '{"qid": "my q", "docid": "e, f", "label": 0}]',
+    'my q\td\t1.0\nmy q\te, f\t0.0\n',
+    '"my q", d, 1\n"my q", "e, f", 0\n',
   )
   def test_ids_may_have_spaces_and_commas(self, content):
     found = beir.read_qrels(self.file(content))
-    self.assertEqual(found, {'q': {'d': 1, 'e, f': 0}})
+    self.assertEqual(found, {'my q': {'d': 1, 'e, f': 0}})
 
   @parameterized.parameters(
     (
@@ -118,6 +118,7 @@ class QrelsTest(input_case.InputCase):
     ('q Q0 d 1 2.5 run\n', ':1 must be query id'),
     ('q\t\td\t\n', ':1 must be query id'),
     ('query-id\tcorpus-id\tscore\n', ' must have a judgement'),
+    ('', ' must have a judgement'),
   )
   def test_a_bad_file_is_a_user_error(self, content, message):
     path = self.file(content)

@@ -35,6 +35,10 @@ class NameTest(input_case.InputCase):
   @parameterized.named_parameters(
     ('zip', b'PK\x03\x04', 'a zip archive'),
     ('tar', _tar(), 'a tar archive'),
+    ('7z', b'7z\xbc\xaf\x27\x1c\x00\x04', '7z'),
+    ('zstd', b'\x28\xb5\x2f\xfd\x04\x00', 'zstd'),
+    ('sqlite', b'SQLite format 3\x00', 'an SQLite database'),
+    ('pickle', b'\x80\x04\x95\x0a', 'a pickle'),
     ('utf16', 'a line\n'.encode('utf-16'), 'UTF-16'),
     ('utf16_without_mark', '{"a": 1}\n'.encode('utf-16-be'), 'UTF-16'),
     ('utf32', 'a line\n'.encode('utf-32'), 'UTF-32'),
