@@ -13,7 +13,7 @@ from realm_tf.exchange import hub_modules
 from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from tests import tiny
-from tests.exchange import loaded_modules
+from tests.exchange import loaded
 from tests.serving import models
 
 _TEXTS = ['a b. C d É', '', 'e … f']
@@ -52,7 +52,7 @@ class HubExportTest(absltest.TestCase):
       'queries': _QUERIES,
       'packed': packed,
     }
-    cls.results = models.run_alone(loaded_modules.__file__, request)
+    cls.results = models.run_alone(loaded.__file__, request)
 
   def _assert_equal(self, result, expected):
     np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
