@@ -164,7 +164,9 @@ def attend(
   def call(query, key, value):
     scores = tf.matmul(query, key, transpose_b=True)  # [B, A, M, L]
     # The graph optimizer sees no shape of an island, and would warn of ranks.
-    scores = tf.ensure_shape(_biased(scores, bias), scores.shape)
+    scores = tf.ensure_shape(
+      biased(scores, bias[:, None, None, :], scores.dtype), scores.shape
+    )
     kept = probabilities = tf.nn.softmax(scores)
     if seed is not None and rate:
       kept = _dropped(probabilities, rate, seed)
@@ -191,9 +193,9 @@ def attend(
 
 
 @compiled
-def _biased(scores, bias):
-  biased = precision.to_float(scores) + bias[:, None, None, :]
-  return tf.cast(biased, scores.dtype)
+def biased(products, bias, dtype):
+  """Returns products + bias, added in float32."""
+  return tf.cast(precision.to_float(products) + bias, dtype)
 
 
 @compiled

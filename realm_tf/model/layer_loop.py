@@ -120,7 +120,9 @@ def run(
       after = layer([w[i] for w in weights], states, of_layer(i), made)
       return after, [states, *made.products[: len(kept)]]
 
-    last, values = scan(number, forward, states, [_spec(states), *kept])
+    last, values = scan(
+      number, forward, states, [tf.TensorSpec.from_tensor(states), *kept]
+    )
 
     def gradient(upstream):
       def backward(i, upstream):
@@ -133,7 +135,11 @@ def run(
         return found[0], found[1:]
 
       first, found = scan(
-        number, backward, upstream, [_spec(w[0]) for w in weights], True
+        number,
+        backward,
+        upstream,
+        [tf.TensorSpec.from_tensor(w[0]) for w in weights],
+        True,
       )
       return first, *found
 
@@ -152,10 +158,6 @@ def product_specs(
   inner = [size, length, config.intermediate_size]
   shapes = [heads, heads, heads, heads, joined, inner, joined]
   return [tf.TensorSpec(shape, tf.bfloat16) for shape in shapes]
-
-
-def _spec(tensor):
-  return tf.TensorSpec(tensor.shape, tensor.dtype)
 
 
 def attend_in_chunks(
