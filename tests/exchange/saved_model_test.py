@@ -21,7 +21,7 @@ from realm_tf.qa import calibration
 from realm_tf.qa import loading
 from tests import tiny
 from tests.exchange import loaded
-from tests.serving import models
+from tests.exchange import models
 
 _CASES = {
   # Three questions at a time, so that a batch takes several turns.
@@ -76,13 +76,12 @@ class SavedModelTest(parameterized.TestCase):
     super().setUpClass()
     directory = tempfile.TemporaryDirectory()
     cls.addClassCleanup(directory.cleanup)
-    corpus = models.write_corpus(directory.name)
+    corpus = tiny.write_corpus(directory.name, models.ARTICLES)
     cls.expected, requests = {}, []
     for name, fields in _CASES.items():
-      config = models.config(**fields)
       path = os.path.join(directory.name, name)
-      models.write_model(path, corpus, config)
-      if config.finetuning.null_spans:
+      models.write_model(path, corpus, **fields)
+      if 'null_spans' in fields:
         fitted = calibration.Calibration(1.5, 0.3, -0.2, -0.1, threshold=0.78)
         calibration.write(fitted, _SETTING, path)
       saved = os.path.join(directory.name, f'{name}_saved', '1')
