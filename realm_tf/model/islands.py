@@ -163,10 +163,7 @@ def attend(
   @tf.custom_gradient
   def call(query, key, value):
     scores = tf.matmul(query, key, transpose_b=True)  # [B, A, M, L]
-    # The graph optimizer sees no shape of an island, and would warn of ranks.
-    scores = tf.ensure_shape(
-      biased(scores, bias[:, None, None, :], scores.dtype), scores.shape
-    )
+    scores = biased(scores, bias[:, None, None, :], scores.dtype)
     kept = probabilities = tf.nn.softmax(scores)
     if seed is not None and rate:
       kept = _dropped(probabilities, rate, seed)
@@ -192,9 +189,14 @@ def attend(
   return call(query, key, value)
 
 
-@compiled
 def biased(products, bias, dtype):
   """Returns products + bias, added in float32."""
+  # The graph optimizer sees no shape of an island, and would warn of ranks.
+  return tf.ensure_shape(_sum(products, bias, dtype), products.shape)
+
+
+@compiled
+def _sum(products, bias, dtype):
   return tf.cast(precision.to_float(products) + bias, dtype)
 
 

@@ -21,6 +21,7 @@ from realm_tf.model import precision
 
 # Of scores in bfloat16. The gradient has several arrays of this size.
 _MOST_BYTES = 2**24
+_spec = tf.TensorSpec.from_tensor
 Tensors = Sequence[tf.Tensor]
 # (weights, states [B, L, H], seeds, kept products) -> states [B, L, H]
 Layer = Callable[
@@ -120,9 +121,7 @@ def run(
       after = layer([w[i] for w in weights], states, of_layer(i), made)
       return after, [states, *made.products[: len(kept)]]
 
-    last, values = scan(
-      number, forward, states, [tf.TensorSpec.from_tensor(states), *kept]
-    )
+    last, values = scan(number, forward, states, [_spec(states), *kept])
 
     def gradient(upstream):
       def backward(i, upstream):
@@ -135,11 +134,7 @@ def run(
         return found[0], found[1:]
 
       first, found = scan(
-        number,
-        backward,
-        upstream,
-        [tf.TensorSpec.from_tensor(w[0]) for w in weights],
-        True,
+        number, backward, upstream, [_spec(w[0]) for w in weights], True
       )
       return first, *found
 
