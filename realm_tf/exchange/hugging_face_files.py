@@ -17,7 +17,6 @@ from realm_tf import errors
 from realm_tf import json_text
 from realm_tf.model import weights
 
-SIZE = json_text.POSITIVE
 _ADVICE = 'Choose another model for --source=hf:DIR, or copy it again.'
 _FILE = 'model.safetensors'
 _INDEX = {'weight_map': dict[str, str]}

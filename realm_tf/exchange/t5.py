@@ -26,19 +26,17 @@ _FIELDS = {
   'layer_norm_epsilon': json_text.optional(json_text.number(1e-6, 1e-6)),
   'feed_forward_proj': json_text.optional(json_text.one_of(*_ACTIVATIONS)),
   'tie_word_embeddings': json_text.optional(bool),
-  'vocab_size': hugging_face_files.SIZE,
-  'd_model': hugging_face_files.SIZE,
-  'd_kv': hugging_face_files.SIZE,
-  'd_ff': hugging_face_files.SIZE,
-  'num_heads': hugging_face_files.SIZE,
-  'num_layers': hugging_face_files.SIZE,
+  'vocab_size': json_text.POSITIVE,
+  'd_model': json_text.POSITIVE,
+  'd_kv': json_text.POSITIVE,
+  'd_ff': json_text.POSITIVE,
+  'num_heads': json_text.POSITIVE,
+  'num_layers': json_text.POSITIVE,
   'num_decoder_layers': json_text.optional(json_text.COUNT),
   'relative_attention_num_buckets': json_text.optional(
     json_text.count(1, 65_536)
   ),
-  'relative_attention_max_distance': json_text.optional(
-    hugging_face_files.SIZE
-  ),
+  'relative_attention_max_distance': json_text.optional(json_text.POSITIVE),
 }
 _LAYER = r'(encoder|decoder)\.block\.(\d+)\.layer\.\d\.'
 _BLOCK = r'\1/\1_block_\2/'

@@ -52,9 +52,7 @@ def build_encoder(
 
 
 def build_masked_lm_head(
-  encoder: tf_keras.layers.Layer,
-  config: config_lib.BertConfig,
-  name: str = 'masked_lm',
+  encoder: tf_keras.layers.Layer, config: config_lib.BertConfig
 ) -> tf_keras.layers.Layer:
   """Builds the head of p(y_j|z,x), tied to the encoder's word embeddings.
 
@@ -69,7 +67,7 @@ def build_masked_lm_head(
       stddev=config.initializer_range
     ),
     output='logits',
-    name=name,
+    name='masked_lm',
   )
   head(tf.zeros([1, 4, table.shape[1]]), tf.zeros([1, 1], tf.int32))
   if config.initializer == 'mimetic':

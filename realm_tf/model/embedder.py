@@ -71,24 +71,22 @@ class Embedder(tf_keras.layers.Layer):
     self, outputs: dict[str, tf.Tensor], mask: tf.Tensor, training: bool = False
   ) -> tf.Tensor:
     """Returns embeddings of encoded texts, float32 [B, D]."""
-    embeddings = self._head(outputs, mask, training)
-    if self.config.normalize:
+    config = self.config
+    embeddings = _pool(config.head, outputs, mask)
+    if config.has_projection:
+      embeddings = self.projection(embeddings)
+    if config.head == 'pooled':
+      embeddings = self.dropout(self.layer_norm(embeddings), training=training)
+    if config.normalize:
       embeddings = tf.math.l2_normalize(embeddings, axis=-1)
     return embeddings
 
-  def _head(self, outputs, mask, training):
-    if self.config.head == 'pooled':
-      pooled = tf.cast(outputs['pooled_output'], tf.float32)  # [B, H]
-      return self.dropout(
-        self.layer_norm(self.projection(pooled)), training=training
-      )
-    states = tf.cast(outputs['sequence_output'], tf.float32)
-    pooled = _pool(self.config.head, states, mask)
-    return self.projection(pooled) if self.config.has_projection else pooled
 
-
-def _pool(head, states, mask):
-  """Returns the pooled states, float32 [B, H]."""
+def _pool(head, outputs, mask):
+  """Returns the encoder's pooled outputs, float32 [B, H]."""
+  if head == 'pooled':
+    return tf.cast(outputs['pooled_output'], tf.float32)
+  states = tf.cast(outputs['sequence_output'], tf.float32)
   if head == 'mean':
     weights = tf.cast(mask, tf.float32)[:, :, None]  # [B, L, 1]
     count = tf.maximum(tf.reduce_sum(weights, axis=1), 1.0)

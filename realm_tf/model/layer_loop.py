@@ -21,6 +21,7 @@ from realm_tf.model import precision
 
 # Of scores in bfloat16. The gradient has several arrays of this size.
 _MOST_BYTES = 2**24
+_spec = tf.TensorSpec.from_tensor
 Tensors = Sequence[tf.Tensor]
 # (weights, states [B, L, H], seeds, kept products) -> states [B, L, H]
 Layer = Callable[
@@ -152,10 +153,6 @@ def product_specs(
   inner = [size, length, config.intermediate_size]
   shapes = [heads, heads, heads, heads, joined, inner, joined]
   return [tf.TensorSpec(shape, tf.bfloat16) for shape in shapes]
-
-
-def _spec(tensor):
-  return tf.TensorSpec(tensor.shape, tensor.dtype)
 
 
 def attend_in_chunks(

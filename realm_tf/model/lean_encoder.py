@@ -4,8 +4,6 @@ Outputs, gradients and places of dropout equal Model Garden's.
 docs/performance.md compares the five forward passes.
 """
 
-from typing import NamedTuple
-
 import tensorflow as tf
 import tf_keras
 
@@ -45,14 +43,6 @@ def prefers_loop(dtype: str) -> bool:
   """Returns whether layers of known sizes are a loop: a smaller program."""
   has_memory = precision.has_tpu() and precision.has_fast_memory()
   return dtype == 'bfloat16' and has_memory  # For scores, computed twice.
-
-
-class _Seeds(NamedTuple):
-  """Seeds of a layer's dropouts, int32 [2] each; None drops nothing."""
-
-  probabilities: tf.Tensor | None = None
-  attended: tf.Tensor | None = None
-  output: tf.Tensor | None = None
 
 
 class LeanEncoder:
@@ -100,9 +90,10 @@ class LeanEncoder:
       )
     bias = tf.cast(1 - tokens['input_mask'], tf.float32) * interfaces.NO_SCORE
     last = self._config.num_layers - 1
-    # Drawn outside the layers, which may be computed twice.
+    # Of each layer's probabilities, attention's output and its own; drawn
+    # outside the layers, which may be computed twice. None drops nothing.
     seeds = [
-      _Seeds(*(dropout.draw_seed() for _ in range(3 * training)))
+      [dropout.draw_seed() if training else None for _ in range(3)]
       for _ in range(last + 1)
     ]
     loops = self._loops and states.shape.is_fully_defined()
@@ -169,10 +160,10 @@ class LeanEncoder:
       )
       for name in names
     ]
-    is_training = seeds[0].output is not None
+    is_training = seeds[0][0] is not None
 
     def layer(weights, states, seeds, kept):
-      parts = tf.unstack(seeds) if is_training else _Seeds()
+      parts = tf.unstack(seeds) if is_training else [None] * 3
       made = islands_layer.IslandsLayer(
         dict(zip(names, weights)), self._config, kept
       )
@@ -189,15 +180,18 @@ class LeanEncoder:
   def _whole_layer(self, name, bias, seeds, positions):
     """Returns the same as `_islands_layer`."""
     config = self._config
+    of_scores, of_attended, of_output = seeds
 
     def layer(states):
       attended = precision.to_float(
-        self._attend(f'{name}self_attention/', states, bias, seeds, positions)
+        self._attend(
+          f'{name}self_attention/', states, bias, of_scores, positions
+        )
       )
       if positions is not None:
         states = tf.gather(states, positions, batch_dims=1)
       # Model Garden's dropout of attention's output has attention's rate.
-      attended = _drop(attended, config.attention_dropout_rate, seeds.attended)
+      attended = _drop(attended, config.attention_dropout_rate, of_attended)
       states = self._layer_norm(
         f'{name}self_attention_layer_norm', states + attended
       )
@@ -205,12 +199,12 @@ class LeanEncoder:
         precision.to_float(self._dense(f'{name}intermediate', states))
       )
       output = precision.to_float(self._dense(f'{name}output', inner))
-      output = _drop(output, config.dropout_rate, seeds.output)
+      output = _drop(output, config.dropout_rate, of_output)
       return self._layer_norm(f'{name}output_layer_norm', states + output)
 
     return layer
 
-  def _attend(self, name, states, bias, seeds, positions):
+  def _attend(self, name, states, bias, seed, positions):
     """Returns self-attention's output, [B, L, H], or [B, M, H]."""
     if positions is None:
       query, key, value = tf.split(
@@ -230,7 +224,7 @@ class LeanEncoder:
     mixed = self._mix(
       precision.to_float(scores) + bias[:, None, None, :],
       tf.transpose(value, [0, 2, 1, 3]),
-      seeds.probabilities,
+      seed,
     )  # [B, A, L, H/A]
     mixed = tf.transpose(mixed, [0, 2, 1, 3])
     joined = tf.reshape(mixed, [-1, bert.size(mixed, 1), states.shape[-1]])

@@ -48,7 +48,7 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
   ):
     num_candidates = tokens['input_word_ids'].shape[1]
     gold = tf.repeat(gold_ids[:, None, :], num_candidates, axis=1)
-    if training and self.lean is not None and self.lean_head is not None:
+    if training and self.lean_head is not None:
       states = self._lean_states(tokens, positions)
       flat = tf.reshape(gold, [-1, gold.shape[2]])
       return tf.reshape(self.lean_head(states, flat), [-1, *gold.shape[1:]])

@@ -43,27 +43,24 @@ class Seq2Seq(tf.Module):
     )
 
   def log_likelihood(
-    self, input_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
+    self, input_ids: tf.Tensor, target_ids: tf.Tensor
   ) -> tf.Tensor:
     """Returns log p(y|x), the sum over y's wordpieces, float32 [B].
 
     x is int32 [B, Lx]; y with </s> is int32 [B, Ly]. Zeros are padding.
     """
-    logits = self.logits(input_ids, target_ids, training)
+    logits = self.logits(input_ids, target_ids)
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(target_ids, logits)
     is_token = tf.cast(target_ids != PAD_ID, losses.dtype)
     return -tf.reduce_sum(losses * is_token, axis=-1)
 
-  def logits(
-    self, input_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
-  ) -> tf.Tensor:
+  def logits(self, input_ids: tf.Tensor, target_ids: tf.Tensor) -> tf.Tensor:
     """Returns the logits of each wordpiece of y, float32 [B, Ly, V]."""
     shifted = tf.pad(target_ids[:, :-1], [[0, 0], [1, 0]])
     return self._t5(
       encoder_input_tokens=input_ids,
       decoder_target_tokens=target_ids,
       decoder_input_tokens=shifted,
-      training=training,
     )['logits']
 
   def greedy(

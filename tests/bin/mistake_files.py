@@ -60,7 +60,8 @@ class Files:
 
   def _make_model(self):
     # Many binaries build the model before they find the mistake.
-    quick = {'shared_towers': True}
+    shared = {'embedder': {'shared_towers': True}}
+    quick = {'config': tiny.changed(small_models.CONFIG, model=shared)}
     model = small_models.write(self.model, self.corpus, **quick)
     others = job_lib.open_inputs(tiny.config(), self.other_corpus)
     model_dirs.index(others, model, self.other_index)

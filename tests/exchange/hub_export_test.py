@@ -13,8 +13,8 @@ from realm_tf.exchange import hub_modules
 from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from tests import tiny
-from tests.exchange import loaded_modules
-from tests.serving import models
+from tests.exchange import loaded
+from tests.exchange import models
 
 _TEXTS = ['a b. C d É', '', 'e … f']
 _TITLES = ['a', 'B c d', '']
@@ -33,9 +33,9 @@ class HubExportTest(absltest.TestCase):
     super().setUpClass()
     directory = tempfile.TemporaryDirectory()
     cls.addClassCleanup(directory.cleanup)
-    corpus = models.write_corpus(directory.name)
+    corpus = tiny.write_corpus(directory.name, models.ARTICLES)
     path = os.path.join(directory.name, 'model')
-    models.write_model(path, corpus, models.config(), _PARTS)
+    models.write_model(path, corpus, _PARTS)
     cls.opened = model_files.open_model(path, _PARTS)
     cls.model, cls.lengths = cls.opened.model, cls.opened.config.lengths
     cls.paths = hub_modules.export(path, os.path.join(directory.name, 'hub'))
@@ -52,7 +52,7 @@ class HubExportTest(absltest.TestCase):
       'queries': _QUERIES,
       'packed': packed,
     }
-    cls.results = models.run_alone(loaded_modules.__file__, request)
+    cls.results = models.run_alone(loaded.__file__, request)
 
   def _assert_equal(self, result, expected):
     np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)

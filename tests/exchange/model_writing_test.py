@@ -22,7 +22,6 @@ from tests.exchange import small_bert
 from tests.exchange import tf1_release
 
 _TEXTS = ['A b. C d.', 'E f.', 'a', '', 'E f.', 'C d e f. A.']  # One twice.
-_NORM = 'LayerNorm.weight', 'LayerNorm.bias'
 _REALM = {
   **tf1_release.CONFIG,
   'model_type': 'realm',
@@ -74,10 +73,11 @@ class ModelWritingTest(absltest.TestCase):
     directory = self._path(architecture)
     config = {**_REALM, 'architectures': [architecture]}
     prefix = 'embedder.' if architecture == 'RealmForOpenQA' else ''
-    sizes = {'dense.weight': [4, 6]}
-    sizes |= dict.fromkeys(['dense.bias', *_NORM], [4])
+    cls = f'{prefix}cls.'
+    sizes = small_bert.linear(f'{cls}dense', 6, 4)
+    sizes |= small_bert.norm(f'{cls}LayerNorm', 4)
     values = {
-      f'{prefix}cls.{name}': self.rng.normal(size=size).astype(np.float32)
+      name: self.rng.normal(size=size).astype(np.float32)
       for name, size in sizes.items()
     }
     values |= self._bert(prefix + 'realm.')
@@ -113,20 +113,6 @@ class ModelWritingTest(absltest.TestCase):
     for item in answer.evidence:
       self.assertEqual(item.text, _TEXTS[item.block_id])
       self.assertEqual(item.text[item.start : item.end], item.answer)
-
-  def test_a_complete_hugging_face_model_answers(self):
-    directory = self._hugging_face(block_emb=self.rows)
-    texts = np.empty(len(_TEXTS), object)
-    texts[:] = [text.encode() for text in _TEXTS]
-    np.save(directory + '/block_records.npy', texts, allow_pickle=True)
-    found = hugging_face.load(directory, imported.Given(self.vocab_file))
-    self.assertIn('block_emb', found.report.used)
-    self.assertEqual(found.finetuning.num_read, 2)
-    self.assertNotEmpty(found.notes)  # Embed_doc is missing.
-    corpus_dir = self._path('corpus')
-    model_writing.write(found, self.output_dir, corpus_dir)
-    loaded = loading.load(self.output_dir, corpus_dir)
-    self.assertEqual(loaded.table.texts(range(6)), _TEXTS)
 
   def test_a_separate_embedder_of_blocks_is_used(self):
     qa = self._hugging_face(block_emb=self.rows)
@@ -185,6 +171,9 @@ class ModelWritingTest(absltest.TestCase):
   def test_weights_in_several_files_are_read(self):
     directory = self._hugging_face(block_emb=self.rows)
     whole = hugging_face.load(directory)
+    self.assertIn('block_emb', whole.report.used)
+    self.assertEqual(whole.finetuning.num_read, 2)
+    self.assertNotEmpty(whole.notes)  # Embed_doc is missing.
     model = pathlib.Path(directory, 'model.safetensors')
     part = model.rename(model.with_name('model-00001.safetensors')).name
     index = {'weight_map': dict.fromkeys(whole.report.used, part)}

@@ -1,4 +1,7 @@
-"""Tests for realm_tf.exchange.saved_model, in a process without realm_tf."""
+"""Tests for realm_tf.exchange.{graph_answerer,saved_model}.
+
+The SavedModel answers in a process without realm_tf.
+"""
 
 import os
 import tempfile
@@ -6,15 +9,19 @@ import tempfile
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import interfaces
+from realm_tf.exchange import graph_answerer
 from realm_tf.exchange import saved_model
 from realm_tf.model import realm_model
+from realm_tf.qa import answer_choice
 from realm_tf.qa import calibration
 from realm_tf.qa import loading
 from tests import tiny
-from tests.exchange import loaded_answers
-from tests.serving import models
+from tests.exchange import loaded
+from tests.exchange import models
 
 _CASES = {
   # Three questions at a time, so that a batch takes several turns.
@@ -38,19 +45,43 @@ _BATCHES = [[question] for question in models.QUESTIONS] + [
 ]
 
 
+class BestSpansTest(parameterized.TestCase):
+  @parameterized.parameters((2, 3), (30, 2))
+  def test_finds_the_best_spans(self, length, width):
+    shape = [4, 3, length, width]
+    rng = np.random.default_rng(0)
+    scores = rng.permutation(np.prod(shape)).astype(np.float32) / 8
+    scores = scores.reshape(shape)  # Distinct: order is clear.
+    scores[rng.random(shape) < 0.3] = interfaces.NO_SCORE
+    scores[0, 1] = interfaces.NO_SCORE  # A block without any span,
+    scores[1] = interfaces.NO_SCORE  # and a question.
+    null = rng.normal(size=shape[:2]).astype(np.float32)
+    null[0, 1] = null[1] = interfaces.NO_SCORE
+    expected = answer_choice.best_spans(scores, null)
+    found = graph_answerer.best_spans(tf.constant(scores), tf.constant(null))
+    exists = expected.scores > -np.inf
+    number = exists.shape[-1]
+    self.assertFalse((found.scores[..., number:] > -np.inf).numpy().any())
+    for ours, theirs in zip(found[:3], expected[:3], strict=True):
+      np.testing.assert_array_equal(
+        ours.numpy()[..., :number][exists], theirs[exists]
+      )
+    for ours, theirs in zip(found[3:], expected[3:], strict=True):
+      np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
 class SavedModelTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
     directory = tempfile.TemporaryDirectory()
     cls.addClassCleanup(directory.cleanup)
-    corpus = models.write_corpus(directory.name)
+    corpus = tiny.write_corpus(directory.name, models.ARTICLES)
     cls.expected, requests = {}, []
     for name, fields in _CASES.items():
-      config = models.config(**fields)
       path = os.path.join(directory.name, name)
-      models.write_model(path, corpus, config)
-      if config.finetuning.null_spans:
+      models.write_model(path, corpus, **fields)
+      if 'null_spans' in fields:
         fitted = calibration.Calibration(1.5, 0.3, -0.2, -0.1, threshold=0.78)
         calibration.write(fitted, _SETTING, path)
       saved = os.path.join(directory.name, f'{name}_saved', '1')
@@ -59,7 +90,7 @@ class SavedModelTest(parameterized.TestCase):
       requests.append({'path': saved, 'batches': _BATCHES})
       answerer = loading.answerer_of(cls.loaded)
       cls.expected[name] = answerer.answer(models.QUESTIONS)
-    results = models.run_alone(loaded_answers.__file__, requests)
+    results = models.run_alone(loaded.__file__, requests)
     cls.outputs = dict(zip(_CASES, results, strict=True))
 
   def _check(self, expected, output, row):

@@ -49,19 +49,19 @@ def random_weights(config, rng):
       hidden,
     ),
     'embeddings.token_type_embeddings.weight': (2, hidden),
-    **_norm('embeddings.LayerNorm', hidden),
-    **_linear('pooler.dense', hidden, hidden),
+    **norm('embeddings.LayerNorm', hidden),
+    **linear('pooler.dense', hidden, hidden),
   }
   for n in range(config['num_hidden_layers']):
     layer = f'encoder.layer.{n}.'
     for part in ('query', 'key', 'value'):
-      shapes |= _linear(f'{layer}attention.self.{part}', hidden, hidden)
+      shapes |= linear(f'{layer}attention.self.{part}', hidden, hidden)
     shapes |= {
-      **_linear(layer + 'attention.output.dense', hidden, hidden),
-      **_norm(layer + 'attention.output.LayerNorm', hidden),
-      **_linear(layer + 'intermediate.dense', hidden, inner),
-      **_linear(layer + 'output.dense', inner, hidden),
-      **_norm(layer + 'output.LayerNorm', hidden),
+      **linear(layer + 'attention.output.dense', hidden, hidden),
+      **norm(layer + 'attention.output.LayerNorm', hidden),
+      **linear(layer + 'intermediate.dense', hidden, inner),
+      **linear(layer + 'output.dense', inner, hidden),
+      **norm(layer + 'output.LayerNorm', hidden),
     }
   return {
     name: rng.normal(size=shape).astype(np.float32)
@@ -69,9 +69,11 @@ def random_weights(config, rng):
   }
 
 
-def _linear(name, fan_in, fan_out):
+def linear(name, fan_in, fan_out):
+  """Returns the shapes of a Dense layer."""
   return {name + '.weight': (fan_out, fan_in), name + '.bias': (fan_out,)}
 
 
-def _norm(name, size):
+def norm(name, size):
+  """Returns the shapes of a LayerNorm."""
   return {name + '.weight': (size,), name + '.bias': (size,)}

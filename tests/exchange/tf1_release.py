@@ -22,6 +22,7 @@ EMBEDDERS = {
     'module/module/module/module/',
   ),
   'public_ict': ('', 'layer_normalization', 'module/'),
+  'again': ('module_1/', 'LayerNorm', 'module_1/module/'),
 }
 
 
@@ -97,6 +98,7 @@ def qa_reader(rng) -> dict[str, np.ndarray]:
     for name, value in values.items()
     for slot in ('adam_m', 'adam_v')
   }
+  slots['AdamWeightDecayOptimizer/x'] = np.float32(1)
   return {**values, **slots, 'global_step': np.int64(7)}
 
 

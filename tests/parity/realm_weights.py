@@ -52,6 +52,7 @@ CONFIG = {
   'pad_token_id': 0,
 }
 _HIDDEN, _SPAN, _WIDTH = 8, 5, 6
+_linear, _norm = small_bert.linear, small_bert.norm
 
 
 def embedder(seed: int) -> dict[str, np.ndarray]:
@@ -59,8 +60,8 @@ def embedder(seed: int) -> dict[str, np.ndarray]:
   rng = np.random.default_rng(seed)
   return {
     **_bert(rng),
-    **_linear(rng, 'cls.dense', _HIDDEN, _WIDTH),
-    **_norm(rng, 'cls.LayerNorm', _WIDTH),
+    **_filled(rng, _linear('cls.dense', _HIDDEN, _WIDTH)),
+    **_filled(rng, _norm('cls.LayerNorm', _WIDTH)),
   }
 
 
@@ -70,8 +71,8 @@ def knowledge_encoder(seed: int) -> dict[str, np.ndarray]:
   head = 'cls.predictions'
   return {
     **_bert(rng),
-    **_linear(rng, f'{head}.transform.dense', _HIDDEN, _HIDDEN),
-    **_norm(rng, f'{head}.transform.LayerNorm', _HIDDEN),
+    **_filled(rng, _linear(f'{head}.transform.dense', _HIDDEN, _HIDDEN)),
+    **_filled(rng, _norm(f'{head}.transform.LayerNorm', _HIDDEN)),
     f'{head}.bias': _normal(rng, CONFIG['vocab_size']),
   }
 
@@ -118,9 +119,11 @@ def _reader(seed):
   rng = np.random.default_rng(seed)
   return {
     **_bert(rng),
-    **_linear(rng, 'qa_outputs.dense_intermediate', _HIDDEN, 2 * _SPAN),
-    **_norm(rng, 'qa_outputs.layer_normalization', _SPAN),
-    **_linear(rng, 'qa_outputs.dense_output', _SPAN, 1),
+    **_filled(
+      rng, _linear('qa_outputs.dense_intermediate', _HIDDEN, 2 * _SPAN)
+    ),
+    **_filled(rng, _norm('qa_outputs.layer_normalization', _SPAN)),
+    **_filled(rng, _linear('qa_outputs.dense_output', _SPAN, 1)),
   }
 
 
@@ -144,18 +147,8 @@ def _tamed(name, value):
   return 1 + value / 4 if name.endswith('LayerNorm.weight') else value / 1.5
 
 
-def _linear(rng, name, fan_in, fan_out):
-  return {
-    f'{name}.weight': _normal(rng, fan_out, fan_in),
-    f'{name}.bias': _normal(rng, fan_out),
-  }
-
-
-def _norm(rng, name, size):
-  return {
-    f'{name}.weight': _normal(rng, size),
-    f'{name}.bias': _normal(rng, size),
-  }
+def _filled(rng, shapes):
+  return {name: _normal(rng, *shape) for name, shape in shapes.items()}
 
 
 def _normal(rng, *shape):

@@ -21,6 +21,10 @@ _CHANGED = _SECOND._replace(text='F e. D c. A a. E f. C b. D d. B a.')
 _NEW = sources.Article('a', 'E f. A d. C c. F a. B b.', 'new')
 
 
+def _blocks(table, ids):
+  return sorted(zip(table.titles(ids), table.texts(ids), strict=True))
+
+
 class CorpusWatchTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
@@ -56,13 +60,11 @@ class CorpusWatchTest(absltest.TestCase):
     (ids,), _ = retrievers.over_index(self.edits.opened)(
       [[5, 6, 7]], self.service.num_blocks
     )
-    table = self.edits.table
-    return sorted(zip(table.titles(ids), table.texts(ids), strict=True))
+    return _blocks(self.edits.table, ids)
 
   def _in_corpus(self):
     table = block_table.BlockTable.open(self.watched_dir)
-    ids = range(table.num_blocks)
-    return sorted(zip(table.titles(ids), table.texts(ids), strict=True))
+    return _blocks(table, range(table.num_blocks))
 
   def test_a_search_finds_exactly_the_blocks_of_the_newer_corpus(self):
     self.assertFalse(self.watch.check())

@@ -61,11 +61,6 @@ class CurvesTest(absltest.TestCase):
     self.assertIn(3, [path.count(b'M ') for path in drawn.svg.split(b'<path')])
     _draw([np.nan])  # No finite value.
 
-  def test_a_run_without_the_metrics_has_no_picture(self):
-    self.assertEqual(
-      pictures.learned(pictures.PANELS[0], {'run': [{'step': 1}]}), []
-    )
-
 
 class RiskTest(absltest.TestCase):
   def test_curves_of_risk_by_coverage(self):

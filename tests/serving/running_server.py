@@ -1,12 +1,15 @@
 """A server in a thread, on a free port of localhost, and its client."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent import futures
 import contextlib
+import functools
 import http.client
 import json
 import socket
 import threading
 import time
+import types
 from typing import Any, NamedTuple, Optional
 from unittest import mock
 
@@ -21,19 +24,8 @@ from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 
 SECS = 30  # Timeout of a step that should take far less.
+_THREADS = futures.ThreadPoolExecutor(8)  # Of clients.
 _SETTINGS = handlers.Settings()
-
-
-class FakeFinetuning(NamedTuple):
-  """The part of a config that the service reads."""
-
-  eval_batch_size: int = 16
-
-
-class FakeTable:
-  """A table of 9 blocks."""
-
-  num_blocks = 9
 
 
 class FakeAnswerer:
@@ -44,8 +36,8 @@ class FakeAnswerer:
 
   num_read = 2
   reader = True
-  finetuning = FakeFinetuning()
-  table = FakeTable()
+  finetuning = types.SimpleNamespace(eval_batch_size=16)
+  table = types.SimpleNamespace(num_blocks=9)
 
   def __init__(self) -> None:
     self.batches: list[list[str]] = []
@@ -217,12 +209,4 @@ class FakeServerTestCase(parameterized.TestCase):
 
 def in_thread(function: Callable[[], Any]) -> Callable[[], Any]:
   """Calls a function in a thread; returns a function for its result."""
-  results: list[Any] = []
-  thread = threading.Thread(target=lambda: results.append(function()))
-  thread.start()
-
-  def wait() -> Any:
-    thread.join(SECS)
-    return results[0]
-
-  return wait
+  return functools.partial(_THREADS.submit(function).result, SECS)

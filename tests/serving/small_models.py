@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from typing import Any
 
+from realm_tf import config as config_lib
 from realm_tf.data import block_table
 from realm_tf.model import realm_model
 from realm_tf.run import layout
@@ -17,34 +18,30 @@ from tests import tiny
 
 QA = (realm_model.EMBEDDER, realm_model.SPAN)
 PRETRAINED = (realm_model.EMBEDDER, realm_model.MASKED_LM)
+# A load compiles each batch size up to this one.
+CONFIG = tiny.config(finetuning={'eval_batch_size': 2})
 
 
 def write(
   path: str,
   corpus_dir: str,
   parts: Sequence[str] = QA,
-  seed: int = 0,
-  shared_towers: bool = False,
+  config: config_lib.ExperimentConfig = CONFIG,
+  **weights: Any,
 ) -> Any:
-  """Writes version 0 of parameters and index; returns the model."""
-  inputs = job_lib.open_inputs(_config(shared_towers), corpus_dir)
-  model = model_dirs.write(path, inputs, parts, seed=seed)
+  """Writes version 0 of parameters and index; returns the model.
+
+  `weights` are arguments of `model_dirs.write`.
+  """
+  inputs = job_lib.open_inputs(config, corpus_dir)
+  model = model_dirs.write(path, inputs, parts, **weights)
   model_dirs.index(inputs, model, layout.index_root(path))
   return model
 
 
-def _config(shared_towers=False):
-  # A load compiles each batch size up to this one.
-  return tiny.config(
-    finetuning={'eval_batch_size': 2},
-    model={'embedder': {'shared_towers': shared_towers}},
-  )
-
-
 def publish(path: str, corpus_dir: str, model: Any, step: int) -> None:
   """Publishes a version of a model's index and parameters."""
-  shared_towers = model.config.embedder.shared_towers
-  inputs = job_lib.open_inputs(_config(shared_towers), corpus_dir)
+  inputs = job_lib.open_inputs(CONFIG, corpus_dir)
   model_dirs.index(inputs, model, layout.index_root(path), step)
   job_lib.publish(path, step, model)
 

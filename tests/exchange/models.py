@@ -1,18 +1,15 @@
 """Model directories for tests of exported models, and a separate process."""
 
+from collections.abc import Sequence
 import json
 import os
 import subprocess
 import sys
 from typing import Any
 
-from realm_tf import config as config_lib
 from realm_tf.corpus import sources
-from realm_tf.model import realm_model
-from realm_tf.run import layout
-from realm_tf.training import job as job_lib
-from tests import model_dirs
 from tests import tiny
+from tests.serving import small_models
 
 # Each text has different numbers of bytes, characters and wordpieces; '…' is
 # one character and three wordpieces.
@@ -24,28 +21,19 @@ ARTICLES = (
 QUESTIONS = ('a b ?', 'Ç… D', '', '日本 \x00', 'e f ' * 50, '😀', 'c', 'A b?')
 
 
-def write_corpus(directory: str) -> str:
-  """Writes the corpus of `ARTICLES` below `directory`; returns its path."""
-  return tiny.write_corpus(directory, ARTICLES)
-
-
-def config(**finetuning: Any) -> config_lib.ExperimentConfig:
-  """Returns the tiny config with changed fields of `finetuning`."""
-  return tiny.config(lengths={'question_tokens': 4}, finetuning=finetuning)
-
-
 def write_model(
   path: str,
   corpus_dir: str,
-  config: config_lib.ExperimentConfig,
-  parts: tuple[str, ...] = (realm_model.EMBEDDER, realm_model.SPAN),
-) -> str:
-  """Writes a model directory of large random parameters; returns `path`."""
-  inputs = job_lib.open_inputs(config, corpus_dir)
+  parts: Sequence[str] = small_models.QA,
+  **finetuning: Any,
+) -> None:
+  """Writes a model directory of large random parameters.
+
+  `finetuning` has changed fields of this section of the tiny config.
+  """
+  config = tiny.config(lengths={'question_tokens': 4}, finetuning=finetuning)
   # With weights of 0.02, all spans would have nearly equal scores.
-  model = model_dirs.write(path, inputs, parts, seed=1, scale=20.0)
-  model_dirs.index(inputs, model, layout.index_root(path))
-  return path
+  small_models.write(path, corpus_dir, parts, config, seed=1, scale=20.0)
 
 
 def run_alone(script: str, request: Any) -> Any:

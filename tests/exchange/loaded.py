@@ -1,14 +1,15 @@
-"""Calls and trains TF Hub modules, without realm_tf.
+"""Calls exported models; imports only TensorFlow's packages.
 
-{"query": PATH, "block": PATH, "knowledge": PATH, "inputs": {...}} on stdin ->
-{name of a result: values}
+A list of {"path", "batches": [[question]]} on stdin, of SavedModels ->
+[[outputs of each batch]]. {"query": PATH, "block": PATH, "knowledge": PATH,
+"inputs": {...}}, of TF Hub modules -> {name of a result: values}, also of
+training.
 """
 
 import json
 import sys
 
 import tensorflow as tf
-import tensorflow_hub as hub
 import tensorflow_text  # noqa: F401, registers ops.
 
 _RELEASED = {
@@ -22,9 +23,8 @@ def _released(packed):
   return {_RELEASED.get(name, name): ids for name, ids in packed.items()}
 
 
-def _trained(module, inputs):
+def _trained(layer, inputs):
   """Returns embeddings before and after one step, and counts of weights."""
-  layer = hub.KerasLayer(module, trainable=True)
   before = layer(inputs)
   with tf.GradientTape() as tape:
     loss = tf.reduce_mean(tf.square(layer(inputs, training=True)))
@@ -40,7 +40,9 @@ def _trained(module, inputs):
   }
 
 
-def _call(request):
+def _call_modules(request):
+  import tensorflow_hub as hub
+
   inputs = request['inputs']
   texts = tf.constant(inputs['texts'])
   blocks = {'titles': tf.constant(inputs['titles']), 'texts': texts}
@@ -64,26 +66,45 @@ def _call(request):
   yield 'knowledge_packed', knowledge({**packed, 'mlm_positions': masked})
   yield 'tokens', knowledge.signatures['tokens'](**released)
   yield 'mlm', knowledge.signatures['mlm'](**released, mlm_positions=masked)
-  yield 'trained', _trained(query, texts)
-  yield 'block_trained', _trained(block, blocks)
+  layer = hub.KerasLayer(query, trainable=True)
+  yield 'trained', _trained(layer, texts)
+  layer = hub.KerasLayer(block, trainable=True)
+  yield 'block_trained', _trained(layer, blocks)
   with open(query.vocab_file.asset_path.numpy()) as file:
     yield 'vocabulary', file.read().split()
   yield 'do_lower_case', query.do_lower_case.numpy().item()
 
 
+def _call_saved_model(request):
+  model = tf.saved_model.load(request['path'])
+  answer = model.signatures['serving_default']
+  return [
+    answer(questions=tf.constant(batch, tf.string))
+    for batch in request['batches']
+  ]
+
+
 def _as_json(values):
   if isinstance(values, dict):
     return {name: _as_json(value) for name, value in values.items()}
-  return values.numpy().tolist() if isinstance(values, tf.Tensor) else values
+  if isinstance(values, list):
+    return [_as_json(value) for value in values]
+  if isinstance(values, tf.Tensor):
+    return _as_json(values.numpy().tolist())
+  return values.decode() if isinstance(values, bytes) else values
 
 
 def main():
-  results = {name: _as_json(v) for name, v in _call(json.load(sys.stdin))}
+  request = json.load(sys.stdin)
+  if isinstance(request, list):
+    results = [_call_saved_model(each) for each in request]
+  else:
+    results = dict(_call_modules(request))
   # Loading must import neither realm_tf nor its dependencies.
   ours = {'realm_tf', 'official', 'orbit', 'scann'} & set(sys.modules)
   if ours:
-    raise RuntimeError(f'The modules needed {ours}.')
-  sys.stdout.write(json.dumps(results) + '\n')
+    raise RuntimeError(f'The models needed {ours}.')
+  sys.stdout.write(json.dumps(_as_json(results)) + '\n')
 
 
 if __name__ == '__main__':
