@@ -51,6 +51,16 @@ class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
     )
     self.assertAllClose(gradient, [[1 / 2 - 1 / 4, 1 / 2 - 3 / 4]])
 
+  def test_one_perfect_block_gives_the_supervised_gradient(self):
+    # Appendix B: the gradient equals d log p(z*|x) / d f = [0, 1, 0] - p(z|x).
+    gradient = _gradient(
+      objectives.marginal_log_likelihood,
+      tf.constant([[2.0, 1.0, 0.0]]),
+      tf.constant([[[-60.0], [0.0], [-60.0]]]),
+      tf.constant([[1.0]]),
+    )
+    self.assertAllClose(gradient, [[-0.66524, 1 - 0.24473, -0.09003]], 1e-4)
+
   @parameterized.named_parameters(*_FUNCTIONS)
   def test_candidates_of_score_minus_infinity_do_not_count(self, function):
     # 1/4 * 1/2 + 3/4 * 1/6, plus an excluded candidate with p(y|z,x) = 1.
@@ -212,6 +222,18 @@ class InverseClozeTest(tf.test.TestCase):
     actual = objectives.in_batch_log_likelihood(_QUERIES, _BLOCKS)
     self.assertAllClose(tf.exp(actual), [2 / 5, 4 / 5])
 
+  def test_gradient_pulls_to_the_own_block(self):
+    # d log p(z_b|x_b) / d f(x_b, z_b') = 1[b = b'] - p(z_b'|x_b); query b's
+    # gradient is the sum over b' of this factor times z_b': 3/5 (z_0 - z_1) for
+    # query 0 and 1/5 (z_1 - z_0) for query 1.
+    with tf.GradientTape() as tape:
+      tape.watch(_QUERIES)
+      value = objectives.in_batch_log_likelihood(_QUERIES, _BLOCKS)
+    difference = (_BLOCKS[0] - _BLOCKS[1]).numpy()
+    self.assertAllClose(
+      tape.gradient(value, _QUERIES), [3 / 5 * difference, -1 / 5 * difference]
+    )
+
   def test_a_part_of_the_queries_finds_its_own_blocks(self):
     # Query 1 alone: its block is the second of both, 4 / (1 + 4).
     part = _QUERIES[1:], _BLOCKS, 1
@@ -231,8 +253,7 @@ class InverseClozeTest(tf.test.TestCase):
         _QUERIES, _BLOCKS, is_compared=is_compared
       )
     self.assertAllClose(tf.exp(value), [1.0, 4 / 5])
-    # d log p(z_b|x_b) / d f(x_b, z_b') = 1[b = b'] - p(z_b'|x_b) of query 1
-    # alone: -1/5 and 1/5 times x_1.
+    # The formula above with query 1 alone: -1/5 and 1/5 times x_1.
     self.assertAllClose(
       tape.gradient(value, _BLOCKS), [[0.0, -1 / 5], [0.0, 1 / 5]]
     )

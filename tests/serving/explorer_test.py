@@ -104,7 +104,11 @@ class ExplorerTest(parameterized.TestCase):
     found = {each['search']: each for each in searches}
     self.assertCountEqual(found, ['words', 'embeddings', 'both'])
     # All models have the same embeddings.
-    answerers = {'embeddings': self.model.answerer, own: model.answerer}
+    answerers = {
+      'embeddings': self.model.answerer,
+      'both': self._load(sparse_weight=weight).answerer,
+      own: model.answerer,
+    }
     for name, answerer in answerers.items():
       (answer,) = answerer.answer(['oran b ?'])
       self.assertEqual(found[name]['answer'], answer.prediction)

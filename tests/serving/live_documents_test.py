@@ -23,6 +23,7 @@ from realm_tf.retrieval import retrievers
 from realm_tf.run import layout
 from realm_tf.serving import changes
 from realm_tf.serving import edited_corpus
+from realm_tf.serving import handlers
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from tests import tiny
@@ -60,7 +61,9 @@ class LiveDocumentsTest(absltest.TestCase):
     self.model_dir, self.corpus_dir = small_models.write_all(self.directory)
     self.running = self.enter_context(contextlib.ExitStack())
 
-  def _serve(self, model_dir=None, corpus_dir=None, log='log', **choices):
+  def _serve(
+    self, model_dir=None, corpus_dir=None, log='log', token=None, **choices
+  ):
     model_dir = model_dir or self.model_dir
     corpus_dir = corpus_dir or self.corpus_dir
     self.running.close()  # Only one server may use a log.
@@ -74,7 +77,8 @@ class LiveDocumentsTest(absltest.TestCase):
       log=small_models.open_log(path, corpus_dir),
     )
     self.writer = self.service.writer
-    running = running_server.run(self.service)
+    self.headers = {'Authorization': f'Bearer {token}'} if token else {}
+    running = running_server.run(self.service, handlers.Settings(token=token))
     self.client = self.running.enter_context(running).client
 
   def _publish_again(self, step):
@@ -83,7 +87,7 @@ class LiveDocumentsTest(absltest.TestCase):
 
   def _post(self, add=(), remove=()):
     body = {'add': add, 'remove': remove}
-    return self.client.post('/api/documents', body)
+    return self.client.post('/api/documents', body, **self.headers)
 
   def _found(self, k=6):
     """Returns texts and scores of the best `k` blocks of a query."""
@@ -241,8 +245,11 @@ class LiveDocumentsTest(absltest.TestCase):
     self.assertIn(text, dict(self._found(9)))
 
   def test_broken_or_unlogged_requests_leave_nothing(self):
-    self._serve()
+    self._serve(token='secret')
     good, before = _document('x'), self._found()
+    for header in ({}, {'Authorization': 'Bearer other'}):
+      reply = self.client.post('/api/documents', {}, **header)
+      self.assertEqual(reply.status, 401)
     for add, remove, status in (
       ([], [], 400),
       ([good, good], [], 400),
@@ -255,8 +262,10 @@ class LiveDocumentsTest(absltest.TestCase):
     ):
       reply = self._post(add, remove)
       self.assertEqual((reply.status, list(reply.json)), (status, ['error']))
+    reply = self.client.post('/api/documents', {'add': [good]}, **self.headers)
+    self.assertEqual(reply.status, 400)
     body = {'add': [good], 'remove': []}
-    reply = self.client.request('POST', '/api/documents', body)
+    reply = self.client.request('POST', '/api/documents', body, self.headers)
     self.assertEqual(reply.status, 415)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, limits[1]))
@@ -281,7 +290,8 @@ class LiveDocumentsTest(absltest.TestCase):
     self.assertLess(removed['num_blocks'], 5)
     self.assertLen(self._found(), removed['num_blocks'])
     self.assertEqual(self._post(remove=own).status, 404)
-    asked = self.client.post('/api/ask', {'question': 'a'})
+    question = {'question': 'a'}
+    asked = self.client.post('/api/ask', question, **self.headers)
     self.assertEqual(asked.status, 200)
 
   def _added_texts(self):

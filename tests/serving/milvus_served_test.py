@@ -6,7 +6,9 @@ from absl.testing import absltest
 
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
+from realm_tf.retrieval import retrievers
 from realm_tf.run import layout
+from realm_tf.serving import changes
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from tests.index import milvus
@@ -30,8 +32,10 @@ class MilvusServedTest(milvus.MilvusCase):
     params = model_files.open_model(self.model_dir).params
     builder.publish(params, self.index_dir)
 
-  def _serve(self, index_dir):
-    return served_model.live(self.model_dir, self.corpus_dir, index_dir)
+  def _serve(self, **kwargs):
+    return served_model.live(
+      self.model_dir, self.corpus_dir, self.index_dir, **kwargs
+    )
 
   def _answers(self, live):
     return [
@@ -40,11 +44,15 @@ class MilvusServedTest(milvus.MilvusCase):
     ]
 
   def _exact(self):
-    return self._answers(self._serve(layout.index_root(self.model_dir)))
+    return self._answers(
+      served_model.live(
+        self.model_dir, self.corpus_dir, layout.index_root(self.model_dir)
+      )
+    )
 
   def test_answers_agree_with_exact_search_before_and_after_a_swap(self):
     self._index()
-    live = self._serve(self.index_dir)
+    live = self._serve()
     self.assertEqual(self._answers(live), self._exact())
     model = small_models.write(
       os.path.join(self.directory, 'other'), self.corpus_dir, seed=1
@@ -54,6 +62,21 @@ class MilvusServedTest(milvus.MilvusCase):
     self.assertTrue(service_lib.Service(live).check())
     self.assertEqual(live.version, served_model.Versions(1, 1))
     self.assertEqual(self._answers(live), self._exact())
+
+  def test_live_documents_are_found(self):
+    self._index()
+    live = self._serve(is_live=True)
+    log = os.path.join(self.directory, 'log')
+    service = service_lib.Service(
+      live, log=small_models.open_log(log, self.corpus_dir)
+    )
+    self.addCleanup(service.close)
+    document = changes.Document('new', 'a', 'F f.')
+    service.writer.submit({document.article_id: document}).result()
+    (ids,), _ = retrievers.over_index(service.writer.edits.opened)(
+      [[5, 6, 7]], service.num_blocks
+    )
+    self.assertIn('F f.', service.writer.edits.table.texts(ids))
 
 
 if __name__ == '__main__':
