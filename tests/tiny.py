@@ -15,6 +15,7 @@ from realm_tf import interfaces
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
+from realm_tf.data import columns
 from realm_tf.data import corpus_files
 from realm_tf.data import query_table
 from realm_tf.text import wordpiece
@@ -238,6 +239,15 @@ def read_rows(path: str) -> list[dict[str, Any]]:
   """Returns the rows of a JSONL file."""
   with open(path) as file:
     return [json.loads(line) for line in file]
+
+
+def assert_columns_equal(actual: Any, expected: Any) -> None:
+  """Compares two batches of columns, such as `EncodedBlocks`."""
+  for name, *pair in zip(expected._fields, actual, expected, strict=True):
+    if isinstance(pair[1], columns.Rows):
+      np.testing.assert_array_equal(*(x.offsets for x in pair), name)
+      pair = [x.values for x in pair]
+    np.testing.assert_array_equal(*pair, name, strict=True)
 
 
 def tokens(ids: Any) -> dict[str, tf.Tensor]:
