@@ -88,19 +88,15 @@ class MilvusSearcherTest(milvus.MilvusCase):
       pymilvus.MilvusClient, 'create_index', side_effect=failed
     )
 
-  def _alias(self, root):
-    alias = milvus_searcher.alias_of(root)
-    return self.client.describe_alias(alias)['collection_name']
-
   def test_a_version_is_a_collection_and_the_alias_is_the_newest(self):
     root = self.create_tempdir().full_path
     first = self._complete(root, 1)
-    self.assertEqual(self._alias(root), first)
+    self.assertEqual(self.alias(root), first)
     with self._fails(), self.assertRaises(errors.UserError):
       self._complete(root, 2)
-    self.assertEqual(self._alias(root), first)
+    self.assertEqual(self.alias(root), first)
     second = self._complete(root, 3)
-    self.assertEqual(self._alias(root), second)
+    self.assertEqual(self.alias(root), second)
     self.assertCountEqual(self.client.list_collections(), [first, second])
     storage.prune(root, keep=1)
     self.assertEqual(self.client.list_collections(), [second])
