@@ -281,23 +281,12 @@ class QualityTest(absltest.TestCase):
     np.testing.assert_allclose(f1, [1, 2 / 3, 0, 1, 0])
 
 
-def _model(directory, corpus_dir, **sizes):
+def _model(directory, corpus_dir, sizes):
   """Writes a model directory; `sizes` are name -> number of weights."""
   model_files.create(directory, tiny.config(), layout.vocab_file(corpus_dir))
-  arrays = {
-    name.replace('__', '/'): np.zeros(size, np.float32)
-    for name, size in sizes.items()
-  }
+  arrays = {name: np.zeros(size, np.float32) for name, size in sizes.items()}
   model_files.publish(directory, 0, arrays)
   return directory
-
-
-def _bytes(directory):
-  return sum(
-    os.path.getsize(os.path.join(folder, name))
-    for folder, _, names in os.walk(directory)
-    for name in names
-  )
 
 
 class CostsTest(absltest.TestCase):
@@ -307,22 +296,14 @@ class CostsTest(absltest.TestCase):
     other = _model(
       os.path.join(root.full_path, 'other'),
       corpus,
-      query_bert=1000,
-      reader_bert=2,
-      span_reader__w=1,
+      {'query_bert': 1000, 'reader_bert': 2, 'span_reader/w': 1},
     )
-    model = _model(
-      os.path.join(root.full_path, 'model'),
-      corpus,
-      query_bert=10,
-      block_bert=20,
-      reader_bert=3,
-      span_reader__w=4,
-      masked_lm__w=50,
-      t5_transformer__w=600,
-    )
+    sizes = {'query_bert': 10, 'block_bert': 20, 'reader_bert': 3}
+    sizes |= {'span_reader/w': 4, 'masked_lm/w': 50, 't5_transformer/w': 600}
+    model = _model(os.path.join(root.full_path, 'model'), corpus, sizes)
     index = os.path.dirname(root.create_file('index/0', 'x' * 5000).full_path)
-    size = _bytes(corpus)
+    files = filter(pathlib.Path.is_file, pathlib.Path(corpus).rglob('*'))
+    size = sum(path.stat().st_size for path in files)
     for search, model_dir, dirs, parameters, others in (
       # The query tower, the reader and its head: 10 + 3 + 4.
       ('model', model, {'index_dir': index}, 17, size + 5000),
