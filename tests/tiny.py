@@ -158,16 +158,20 @@ def write_corpus(
   directory: str,
   articles: Iterable[sources.Article] = ARTICLES,
   name: str = 'corpus',
+  *settings: Any,
 ) -> str:
-  """Returns the path of a new corpus below `directory`."""
+  """Returns the path of a new corpus below `directory`.
+
+  `settings` are a tokenizer and the most wordpieces of a block.
+  """
   corpus_dir = os.path.join(directory, name)
-  write_blocks(cut(articles), corpus_dir)
+  write_blocks(cut(articles, *settings), corpus_dir, *settings)
   return corpus_dir
 
 
-def open_corpus(directory: str) -> block_table.BlockTable:
-  """Returns a new corpus of `ARTICLES` below `directory`."""
-  return block_table.BlockTable.open(write_corpus(directory))
+def open_corpus(directory: str, *options: Any) -> block_table.BlockTable:
+  """Returns a new corpus below `directory`; `options` as of `write_corpus`."""
+  return block_table.BlockTable.open(write_corpus(directory, *options))
 
 
 class Corpus:

@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.data import block_table
 from realm_tf.index import model_files
 from realm_tf.model import realm_model
 from realm_tf.run import layout
@@ -77,7 +76,7 @@ class ModelFilesTest(absltest.TestCase):
       model_files.open_model(self.path)
 
   def test_vocabularies_must_agree(self):
-    table = block_table.BlockTable.open(tiny.write_corpus(self.temp))
+    table = tiny.open_corpus(self.temp)
     self._create()
     self._publish(layout.params_root, 0)
     with self.assertRaisesRegex(
