@@ -59,11 +59,8 @@ _ADAPTERS = {
   'trafilatura': ['realm_tf/corpus/html_file.py'],
 }
 _MAX_LINES = {
-  'realm_tf': 400,
-  'tests': 400,
-  'benchmarks': 400,
   'bin': 200,
-  'launch': 400,
+  **dict.fromkeys(('realm_tf', 'tests', 'benchmarks', 'launch'), 400),
 }
 _RECIPES_MAY_IMPORT = (
   *('realm_tf.config', 'realm_tf.errors', 'realm_tf.machine'),

@@ -22,6 +22,7 @@ from realm_tf.index import model_files
 from realm_tf.index import storage
 from realm_tf.model import realm_model
 from realm_tf.run import layout
+from realm_tf.run import manifests
 from realm_tf.run import versions
 from realm_tf.training import job as job_lib
 from tests import forks
@@ -166,12 +167,9 @@ class DamagedDirectoriesTest(parameterized.TestCase):
     (path,) = root.glob(f'{part}*.npy' if part == 'embeddings' else part)
     np.save(path, np.ascontiguousarray(change(np.load(path))))
     manifest = json.loads((root / 'manifest.json').read_text())
-    data = path.read_bytes()
-    manifest['files'][str(path.relative_to(root))] = {
-      'size': len(data),
-      'sha256': hashlib.sha256(data).hexdigest(),
-    }
-    (root / 'manifest.json').write_text(_sealed(manifest))
+    files = manifest.pop('files')
+    files[str(path.relative_to(root))] = manifests.describe(str(path))
+    manifests.write(str(root), files, manifest)
     job = {'corpus': _open_corpus, 'queries': _open_queries}.get(
       name, _open_index
     )

@@ -51,20 +51,15 @@ def _anchors(text: str) -> set[str]:
 class DocumentsTest(parameterized.TestCase):
   @parameterized.parameters(*_DOCUMENTS)
   def test_named_files_exist(self, document):
+    text = _text(document)
+    modules = (m.replace('.', '/') + '.py' for m in _RUN_MODULE.findall(text))
     missing = sorted(
       path
-      for path in set(_PATH.findall(_text(document)))
+      for path in {*_PATH.findall(text), *modules}
       if not (source_tree.ROOT / path).exists()
-      # A placeholder, as in launch/NAME.py.
-      and not re.search('NAME', path)
+      and 'NAME' not in path  # A placeholder, as in launch/NAME.py.
     )
     self.assertEmpty(missing, f'{document} names files that do not exist.')
-
-  @parameterized.parameters(*_DOCUMENTS)
-  def test_commands_run_modules_that_exist(self, document):
-    for module in set(_RUN_MODULE.findall(_text(document))) - {'bin.NAME'}:
-      path = source_tree.ROOT / (module.replace('.', '/') + '.py')
-      self.assertTrue(path.exists(), f'{document}: python -m {module}')
 
   @parameterized.parameters(*_DOCUMENTS)
   def test_named_tests_exist(self, document):
@@ -94,18 +89,15 @@ class DocumentsTest(parameterized.TestCase):
               (source_tree.ROOT / name).exists(), f'{path}: {name}'
             )
 
-  def test_each_part_of_the_paper_has_its_file(self):
-    rows = list(_rows('docs/paper.md', 'Where is ...?'))
-    self.assertNotEmpty(rows)
-    for row in rows:
-      self.assertRegex(row[-1], _PATH, f'No file for {row[0]!r}')
-
-  def test_each_difference_has_a_test(self):
-    heading = 'Differences from the paper and the release'
+  @parameterized.parameters(
+    ('Where is ...?', _PATH),
+    ('Differences from the paper and the release', _TEST),
+  )
+  def test_each_part_of_the_paper_has_its_file_or_test(self, heading, named):
     rows = list(_rows('docs/paper.md', heading))
     self.assertNotEmpty(rows)
     for row in rows:
-      self.assertRegex(row[-1], _TEST, f'No test of {row[0]!r}')
+      self.assertRegex(row[-1], named, f'None for {row[0]!r}')
 
   def test_import_table_agrees_with_the_tests(self):
     documented = {

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from concurrent import futures
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
 from realm_tf import interfaces
+from realm_tf.data import columns
 from realm_tf.text import wordpiece
 
 
@@ -27,8 +28,10 @@ class FakeTable:
     texts: Sequence[str],
   ):
     self._titles, self._texts = titles, texts
-    self._title_ids = tokenize.token_ids_batch(titles)
-    self._body_ids = tokenize.token_ids_batch(texts)
+    self._title_ids, self._body_ids = (
+      columns.Rows.of_ids(tokenize.token_ids_batch(each))
+      for each in (titles, texts)
+    )
     self.num_blocks = len(texts)
 
   def titles(self, ids: Sequence[int]) -> list[str]:
@@ -44,21 +47,15 @@ class FakeTable:
     ids = np.arange(self.num_blocks)
     return ids[[each == article_id for each in self.article_ids(ids)]]
 
-  def lengths(
-    self, ids: Optional[np.ndarray] = None
-  ) -> tuple[np.ndarray, np.ndarray]:
-    ids = np.arange(self.num_blocks) if ids is None else ids
-    return tuple(
-      np.array([len(each[i]) for i in ids])
-      for each in (self._title_ids, self._body_ids)
-    )
+  def lengths(self, ids: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+    return self._title_ids.lengths(ids), self._body_ids.lengths(ids)
 
   def gather(
     self, ids: np.ndarray, title_length: int, body_length: int
   ) -> tuple[np.ndarray, np.ndarray]:
     return (
-      _gather(self._title_ids, ids, title_length),
-      _gather(self._body_ids, ids, body_length),
+      self._title_ids.gather(ids, title_length),
+      self._body_ids.gather(ids, body_length),
     )
 
 
@@ -133,12 +130,3 @@ def in_foreground(
   except Exception as error:
     future.set_exception(error)
   return future
-
-
-def _gather(rows, ids, length):
-  out = np.zeros([*ids.shape, length], np.int32)
-  for place in np.ndindex(ids.shape):
-    if ids[place] >= 0:
-      row = rows[ids[place]][:length]
-      out[place][: len(row)] = row
-  return out

@@ -30,7 +30,7 @@ class InputFilesTest(parameterized.TestCase):
   )
   def test_other_kinds_of_files_are_user_errors(self, make, message):
     make(self.path)
-    with self.assertRaisesRegex(errors.UserError, message):
+    with self.assertRaisesRegex(errors.UserError, f'^{self.path}.*{message}'):
       input_files.read(self.path)
 
   def test_a_path_a_glob_or_a_prefix_of_files_exists(self):

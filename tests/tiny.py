@@ -15,6 +15,7 @@ from realm_tf import interfaces
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
 from realm_tf.data import block_table
+from realm_tf.data import columns
 from realm_tf.data import corpus_files
 from realm_tf.data import query_table
 from realm_tf.text import wordpiece
@@ -157,16 +158,20 @@ def write_corpus(
   directory: str,
   articles: Iterable[sources.Article] = ARTICLES,
   name: str = 'corpus',
+  *settings: Any,
 ) -> str:
-  """Returns the path of a new corpus below `directory`."""
+  """Returns the path of a new corpus below `directory`.
+
+  `settings` are a tokenizer and the most wordpieces of a block.
+  """
   corpus_dir = os.path.join(directory, name)
-  write_blocks(cut(articles), corpus_dir)
+  write_blocks(cut(articles, *settings), corpus_dir, *settings)
   return corpus_dir
 
 
-def open_corpus(directory: str) -> block_table.BlockTable:
-  """Returns a new corpus of `ARTICLES` below `directory`."""
-  return block_table.BlockTable.open(write_corpus(directory))
+def open_corpus(directory: str, *options: Any) -> block_table.BlockTable:
+  """Returns a new corpus below `directory`; `options` as of `write_corpus`."""
+  return block_table.BlockTable.open(write_corpus(directory, *options))
 
 
 class Corpus:
@@ -238,6 +243,15 @@ def read_rows(path: str) -> list[dict[str, Any]]:
   """Returns the rows of a JSONL file."""
   with open(path) as file:
     return [json.loads(line) for line in file]
+
+
+def assert_columns_equal(actual: Any, expected: Any) -> None:
+  """Compares two batches of columns, such as `EncodedBlocks`."""
+  for name, *pair in zip(expected._fields, actual, expected, strict=True):
+    if isinstance(pair[1], columns.Rows):
+      np.testing.assert_array_equal(*(x.offsets for x in pair), name)
+      pair = [x.values for x in pair]
+    np.testing.assert_array_equal(*pair, name, strict=True)
 
 
 def tokens(ids: Any) -> dict[str, tf.Tensor]:

@@ -24,9 +24,9 @@ def is_held_out(name: str, share: float) -> bool:
   return _place(name) < share * 256**_BYTES
 
 
-def share_of(names: Collection[str], part: float = 0.1) -> float:
-  """Returns the share that holds out `part` of `names`; 0 for two names."""
-  number = min(max(_FEWEST, round(part * len(names))), len(names) // 3)
+def share_of(names: Collection[str]) -> float:
+  """Returns the share that holds out a tenth of `names`; 0 for two names."""
+  number = min(max(_FEWEST, round(0.1 * len(names))), len(names) // 3)
   if not number:
     return 0.0
   last, following = sorted(map(_place, names))[number - 1 : number + 1]

@@ -44,11 +44,7 @@ def pack(
     b = _length(second, length - num_specials)
     b = tf.minimum(b, length - num_specials - a)
     end = a + b + 2
-    body = tf.gather(
-      second,
-      _source(position - a - 2, second),
-      batch_dims=(second.shape.rank - 1),
-    )
+    body = _taken(second, position - a - 2)
     words = tf.where((position >= a + 2) & (position < end), body, words)
   words = tf.where(position == 0, cls_id, words)
   mask = position <= end
@@ -104,11 +100,7 @@ def _joined(first: tf.Tensor, second: tf.Tensor, sep_id: int) -> tf.Tensor:
   length = _size(first, -1) + 1 + _size(second, -1)
   a, b = _length(first, length), _length(second, length)
   position = tf.range(length, dtype=tf.int32)
-  after = tf.gather(
-    second,
-    _source(position - a - 1, second),
-    batch_dims=(second.shape.rank - 1),
-  )
+  after = _taken(second, position - a - 1)
   words = tf.where(position < a, _shifted(first, 0, length), sep_id)
   words = tf.where(position > a, after, words)
   return tf.where(position <= a + b, words, PAD_ID)
@@ -130,5 +122,7 @@ def _shifted(ids: tf.Tensor, by: int, length: _Size) -> tf.Tensor:
   return tf.pad(ids, [[0, 0]] * (ids.shape.rank - 1) + [[by, after]])
 
 
-def _source(index: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-  return tf.clip_by_value(index, 0, _size(ids, -1) - 1)
+def _taken(ids: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
+  """Returns each row's ids at its places, int32 [..., L]; any beyond it."""
+  index = tf.clip_by_value(index, 0, _size(ids, -1) - 1)
+  return tf.gather(ids, index, batch_dims=ids.shape.rank - 1)

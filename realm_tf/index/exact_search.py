@@ -156,7 +156,9 @@ def top_rows(
   """
   top = top or _exact_top
   size, width = rows.shape
-  chunk = chunk_rows(size, queries.shape[0] or _USUAL_QUERIES)
+  fitting = _GRAPH_CHUNK_SCORES // (queries.shape[0] or _USUAL_QUERIES)
+  fitting = fitting // GROUP * GROUP
+  chunk = max(GROUP, min(_MAX_CHUNK_ROWS, size, fitting))
 
   def step(i: tf.Tensor, numbers: tf.Tensor, values: tf.Tensor) -> tuple:
     # The last chunk starts earlier, to be as long as the others.
@@ -186,12 +188,6 @@ def top_rows(
     parallel_iterations=1,
   )
   return tf.where(values > -np.inf, numbers, interfaces.NULL_BLOCK), values
-
-
-def chunk_rows(num_rows: int, num_queries: int) -> int:
-  """Returns how many rows a graph scores at once."""
-  wanted = _GRAPH_CHUNK_SCORES // num_queries // GROUP * GROUP
-  return max(GROUP, min(_MAX_CHUNK_ROWS, num_rows, wanted))
 
 
 # For all indexes of a shape.

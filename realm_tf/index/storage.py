@@ -265,7 +265,7 @@ def open_version(
 
 def read_manifest(path: str) -> dict[str, Any]:
   """Returns a version's manifest, or raises UserError; checks no other file."""
-  manifest = versions.read_manifest(path, KIND)
+  manifest = manifests.read(path, KIND)
   names = [name for name, _ in manifest['shards']]
   names.append(_hashes(manifest['assets']))
   manifests.require_files(manifest, names, path, _ADVICE)

@@ -15,7 +15,6 @@ import numpy as np
 from realm_tf import interfaces
 from realm_tf.text import answers
 
-BY_SPAN, BY_TEXT = 'span', 'text'
 # Spans kept per block. The other spans count only for the normalizer.
 NUM_SPANS = 20
 NOTHING = np.float32(-np.inf)  # Score of a span or block that does not exist.
@@ -117,7 +116,7 @@ def choose(
   log_sums = log_sum_exp(xp.where(same, flat[:, None, :], NOTHING), xp)
   # A missing span has the key of the empty text.
   log_sums = xp.where(flat > NOTHING, log_sums, NOTHING)
-  by_text = answer_by == BY_TEXT
+  by_text = answer_by == 'text'
   ranked = log_sums if by_text else flat
   is_best = xp.arange(num_read * num_spans) == xp.argmax(ranked, -1)[:, None]
   given = xp.max(xp.where(is_best, keys, -1), axis=-1)  # [B]

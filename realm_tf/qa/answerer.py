@@ -88,15 +88,13 @@ class Answerer:
   def search(self, text: str, k: int) -> list[Found]:
     """Returns the `k` best blocks for a text, best first."""
     k = min(number_of_blocks('k', k), self.table.num_blocks)
-    hits = self.retriever.retrieve(self.queries([text]), k)
-    pairs = zip(hits.block_ids[0].tolist(), hits.scores[0].tolist())
-    pairs = [(block, score) for block, score in pairs if block >= 0][:k]
-    ids = [block for block, _ in pairs]
-    table, scores = self.table, [score for _, score in pairs]
+    (ids,), (scores,) = self.retriever.retrieve(self.queries([text]), k)
+    places = np.flatnonzero(ids >= 0)[:k]
+    ids, table = ids[places].tolist(), self.table
     columns = (
       table.titles(ids),
       table.texts(ids),
-      scores,
+      scores[places].tolist(),
       table.article_ids(ids),
     )
     return [Found(*fields) for fields in zip(ids, *columns, strict=True)]

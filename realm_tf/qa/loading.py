@@ -27,6 +27,7 @@ from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import retrievers
 from realm_tf.retrieval import word_search
 from realm_tf.run import layout
+from realm_tf.run import manifests
 from realm_tf.run import versions
 from realm_tf.text import wordpiece
 
@@ -189,7 +190,8 @@ def setting_of(
   if choices.reader_dir:
     newest = versions.newest(layout.params_root(choices.reader_dir))
     if newest:
-      reader = versions.read_manifest(newest.path)['params_fingerprint']
+      manifest = manifests.read(newest.path, versions.KIND)
+      reader = manifest['params_fingerprint']
   return {
     'retriever': choices.retriever,
     'sparse_weight': choices.sparse_weight,

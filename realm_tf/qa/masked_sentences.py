@@ -73,7 +73,7 @@ class Completer:
     )
     found = candidates.select(
       self._retriever(ids[None], number).block_ids, np.array([-1]), number
-    )[:, :number]
+    )
     found = found[:, candidates.is_real(found)[0]]  # [1, K]
     lengths = self._config.lengths
     titles, bodies = self._table.gather(

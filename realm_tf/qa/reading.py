@@ -142,7 +142,13 @@ class PairReader:
     retrieval_scores: np.ndarray,
   ) -> interfaces.Scores:
     shape = *body_ids.shape, self._max_width  # B, K, Lz, W
-    tokens = self._pack(question_ids, title_ids, body_ids)
+    joint = self._pack_pairs(
+      *(tf.constant(ids) for ids in (question_ids, body_ids, title_ids))
+    )
+    tokens = {  # BERT's input of all pairs, int32 [B * K, L] each.
+      name: array.numpy().reshape(-1, array.shape[-1])
+      for name, array in joint.items()
+    }
     # The body's wordpieces: the second segment without its [SEP].
     num_body = tokens['input_type_ids'].sum(axis=1) - 1
     spans, null = (
@@ -157,18 +163,6 @@ class PairReader:
       spans.reshape(shape) + retrieval_scores[:, :, None, None],
       null.reshape(shape[:2]) + retrieval_scores,
     )
-
-  def _pack(
-    self, question_ids: np.ndarray, title_ids: np.ndarray, body_ids: np.ndarray
-  ) -> dict[str, np.ndarray]:
-    """Returns BERT's input of all pairs, int32 [B * K, L] each."""
-    joint = self._pack_pairs(
-      *(tf.constant(ids) for ids in (question_ids, body_ids, title_ids))
-    )
-    return {
-      name: array.numpy().reshape(-1, array.shape[-1])
-      for name, array in joint.items()
-    }
 
 
 def _groups(

@@ -23,7 +23,7 @@ METRICS = 'metrics.json'
 PREDICTIONS = 'predictions.jsonl'
 RANKS = 'ranks.jsonl'
 RISK_COVERAGE = 'risk_coverage.jsonl'
-NUM_RESAMPLES = 1000
+_NUM_RESAMPLES = 1000
 _LEVEL = 0.95
 _CHUNK = 4_000_000  # Values drawn at once: 32 MB.
 _WH_WORD = re.compile(
@@ -70,9 +70,7 @@ def means(
   )
 
 
-def bootstrap(
-  values: np.ndarray, seed: int = 0, num_resamples: int = NUM_RESAMPLES
-) -> np.ndarray:
+def bootstrap(values: np.ndarray, seed: int = 0) -> np.ndarray:
   """Returns 95 % intervals of the means, by the percentile bootstrap.
 
   Q questions are drawn with replacement, and all metrics share the draws (Efron
@@ -87,7 +85,7 @@ def bootstrap(
   ends = stats.bootstrap(
     (values,),
     np.mean,
-    n_resamples=num_resamples,
+    n_resamples=_NUM_RESAMPLES,
     batch=max(1, _CHUNK // values.size),
     confidence_level=_LEVEL,
     method='percentile',

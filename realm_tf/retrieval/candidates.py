@@ -30,14 +30,9 @@ def select(
   """
   neighbor_ids = np.asarray(neighbor_ids)
   usable = (neighbor_ids >= 0) & (neighbor_ids != np.asarray(own_ids)[:, None])
-  # A stable sort puts equal ids next to each other, the first one first.
-  order = np.argsort(neighbor_ids, axis=1, kind='stable')
-  ordered = np.take_along_axis(neighbor_ids, order, axis=1)
-  repeated = np.zeros(ordered.shape, bool)
-  repeated[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
-  repeats = np.zeros(ordered.shape, bool)
-  np.put_along_axis(repeats, order, repeated, axis=1)
-  usable &= ~repeats
+  keys = (np.arange(len(neighbor_ids))[:, None] << 32) + neighbor_ids
+  firsts = np.unique(keys, return_index=True)[1]  # Of equal ids in a row.
+  usable &= np.isin(np.arange(keys.size), firsts).reshape(keys.shape)
   # A stable sort moves usable hits to the front and keeps their order.
   order = np.argsort(~usable, axis=1, kind='stable')[:, : num_candidates - 1]
   ids = np.where(

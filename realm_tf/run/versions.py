@@ -108,18 +108,13 @@ def steps(root: str) -> list[int]:
   )
 
 
-def read_manifest(path: str, kind: manifests.Kind = KIND) -> dict[str, Any]:
-  """Returns the manifest of a version; UserError if missing or changed."""
-  return manifests.read(path, kind)
-
-
 def verify(path: str) -> dict[str, Any]:
   """Checks every file of a version and returns the manifest.
 
   Raises:
     UserError: Names the first file that is missing or changed.
   """
-  manifest = read_manifest(path)
+  manifest = manifests.read(path, KIND)
   manifests.check(path, manifest, contents=True)
   return manifest
 

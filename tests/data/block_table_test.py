@@ -1,6 +1,5 @@
 """Tests for realm_tf.data.block_table."""
 
-import os
 import tracemalloc
 
 from absl.testing import absltest
@@ -8,7 +7,6 @@ import numpy as np
 
 from realm_tf import interfaces
 from realm_tf.corpus import sources
-from realm_tf.data import block_table
 from tests import fakes
 from tests import tiny
 
@@ -22,13 +20,11 @@ _ARTICLES = [
 class BlockTableTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.directory = os.path.join(self.create_tempdir(), 'corpus')
     # Bodies have at most 10 - 3 - 2 = 5 wordpieces for 'A b' and 6 for 'C', so
     # the blocks are 'A b.' (with 'C a.' it has 6), 'C a. B.' and 'C. B a.'.
-    tiny.write_blocks(
-      tiny.cut(_ARTICLES, _TOKENIZER, 10), self.directory, _TOKENIZER
+    self.table = tiny.open_corpus(
+      self.create_tempdir().full_path, _ARTICLES, 'corpus', _TOKENIZER, 10
     )
-    self.table = block_table.BlockTable.open(self.directory)
 
   def test_gathers_wordpieces(self):
     title_ids, body_ids = self.table.gather(

@@ -81,15 +81,7 @@ class BatchFilesTest(absltest.TestCase):
       path = os.path.join(self.create_tempdir(), 'batch')
       columns.write_file(batch._asdict(), path)
       self.assertEqual(os.listdir(os.path.dirname(path)), ['batch'])
-      read = type(batch)(**columns.read_file(path))
-      for got, want in zip(read, batch, strict=True):
-        self.assertEqual(type(got), type(want))
-        pairs = [(got, want)]
-        if isinstance(got, columns.Rows):
-          pairs = [(got.values, want.values), (got.offsets, want.offsets)]
-        for got_array, want_array in pairs:
-          np.testing.assert_array_equal(got_array, want_array)
-          self.assertEqual(got_array.dtype, want_array.dtype)
+      tiny.assert_columns_equal(type(batch)(**columns.read_file(path)), batch)
 
 
 def _npy(array) -> bytes:

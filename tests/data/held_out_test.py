@@ -42,15 +42,15 @@ class HeldOutTest(absltest.TestCase):
     self.assertEqual(found, _HELD_OUT)
     self.assertFalse(held_out.blocks(self.table, 0.0).any())
 
-  def test_a_part_of_the_names_gives_the_share_that_holds_it_out(self):
-    for number, part, expected in (
-      (200, 0.1, 20),
-      (20, 0.1, 3),  # At least three,
-      (6, 0.1, 2),  # but at most a third.
-      (2, 0.1, 0),
+  def test_a_tenth_of_the_names_gives_the_share_that_holds_it_out(self):
+    for number, expected in (
+      (200, 20),
+      (20, 3),  # At least three,
+      (6, 2),  # but at most a third.
+      (2, 0),
     ):
       names = [f'article {i}' for i in range(number)]
-      share = held_out.share_of(names, part)
+      share = held_out.share_of(names)
       found = sum(held_out.is_held_out(name, share) for name in names)
       self.assertEqual(found, expected)
 

@@ -11,7 +11,6 @@ from realm_tf import interfaces
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
-from realm_tf.data import block_table
 from realm_tf.data import query_table
 from tests import fakes
 from tests import tiny
@@ -54,13 +53,11 @@ class QueryBuildingTest(absltest.TestCase):
     )
 
   def _table(self):
-    directory = self.create_tempdir().full_path + '/corpus'
     # The title Paris has 1 wordpiece, so bodies have at most 16 - 3 - 1 = 12:
     # the first two sentences, of 6 and 7, do not share a block.
-    tiny.write_blocks(
-      tiny.cut(self.articles, _TOKENIZER, 16), directory, _TOKENIZER
+    return tiny.open_corpus(
+      self.create_tempdir().full_path, self.articles, 'corpus', _TOKENIZER, 16
     )
-    return block_table.BlockTable.open(directory)
 
   def test_salient_queries_have_spans_in_wordpieces(self):
     queries = self._queries(salient_spans.RulesTagger())

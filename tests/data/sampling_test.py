@@ -67,28 +67,24 @@ class SamplerTest(parameterized.TestCase):
     self.assertLen({draw(1, 2), draw(2, 1), draw(1, 3), draw(2, 2)}, 4)
 
 
-def _changed(ids, ordinary, **rate):
-  """Returns these 200 rows with noise, or without some words."""
-  config = config_lib.InverseClozeConfig(**rate)
-  rng = np.random.default_rng(0)
+def _changed(row, **rate):
+  """Returns 200 equal rows with noise, or without some words."""
   return cloze_sentences.change(
-    ids, np.array(ordinary), config, rng, own=slice(None), size=200
+    np.array([row] * 200, np.int32),
+    np.arange(5, 1000),
+    config_lib.InverseClozeConfig(**rate),
+    np.random.default_rng(0),
+    own=slice(None),
+    size=200,
   )
 
 
-class AddNoiseTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    # 200 rows: [CLS] 2, [MASK] 4, 40 times the ordinary 999, padding.
+class ChangeTest(absltest.TestCase):
+  def test_noise_replaces_the_share_and_keeps_specials_and_padding(self):
+    # [CLS] 2, [MASK] 4, 40 times the ordinary 999, padding.
     row = [2, 4] + [999] * 40 + [0] * 8
-    self.ids = np.array([row] * 200, np.int32)
-
-  def _noisy(self, rate):
-    return _changed(self.ids, range(5, 1000), query_noise_rate=rate)
-
-  def test_replaces_the_share_and_keeps_specials_and_padding(self):
-    noisy = self._noisy(0.25)
-    changed = noisy != self.ids
+    noisy = _changed(row, query_noise_rate=0.25)
+    changed = noisy != row
     self.assertFalse(changed[:, :2].any())
     self.assertFalse(changed[:, 42:].any())
     # 8000 draws: 0.25 +- 4 sigma of 0.005.
@@ -96,20 +92,12 @@ class AddNoiseTest(absltest.TestCase):
     self.assertGreaterEqual(noisy[:, 2:42].min(), 5)
     self.assertGreater(len(np.unique(noisy)), 500)  # Many different words.
     self.assertEqual(noisy.dtype, np.int32)
-    np.testing.assert_array_equal(self._noisy(0.0), self.ids)
-
-
-class DropWordsTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    # 200 rows: [MASK] 4, 40 ordinary wordpieces, padding.
-    self.ids = np.array([[4, *range(5, 45), *[0] * 9]] * 200, np.int32)
-
-  def _drop(self, rate):
-    return _changed(self.ids, range(5, 45), query_drop_rate=rate)
+    self.assertTrue((_changed(row, query_noise_rate=0.0) == row).all())
 
   def test_drops_the_share_and_keeps_the_order(self):
-    dropped = self._drop(0.25)
+    # [MASK] 4, 40 ordinary wordpieces, padding.
+    row = [4, *range(5, 45), *[0] * 9]
+    dropped = _changed(row, query_drop_rate=0.25)
     # 8000 draws: 0.75 +- 4 sigma of 0.005.
     self.assertAlmostEqual((dropped >= 5).mean() * 50 / 40, 0.75, delta=0.02)
     self.assertTrue((dropped[:, 0] == 4).all())

@@ -22,14 +22,6 @@ def _slow(embeddings, query, k):
   return [(i, -score) for score, i in sorted(scores)[:k]]
 
 
-def _assert_exact(searcher, blocks, queries, k):
-  actual = searcher.search(queries, k)
-  expected = exact_search.BruteForceSearcher(blocks).search(queries, k)
-  np.testing.assert_array_equal(actual.block_ids, expected.block_ids)
-  np.testing.assert_array_equal(actual.scores, expected.scores)
-  return actual
-
-
 class BruteForceSearcherTest(parameterized.TestCase):
   # With chunks of 7 blocks, the last chunk is shorter than k; there are up to
   # 299 of 300 blocks, and more than there are.
@@ -83,9 +75,10 @@ class DeviceSearcherTest(parameterized.TestCase):
       mock.patch.object(exact_search, '_MAX_CHUNK_ROWS', chunk),
       mock.patch.object(exact_search, '_MAX_QUERIES', 4),
     ):
-      found = _assert_exact(searcher, blocks, queries, k)
-    self.assertEqual(found.block_ids.dtype, np.int32)
-    self.assertEqual(found.scores.dtype, np.float32)
+      found = searcher.search(queries, k)
+    expected = exact_search.BruteForceSearcher(blocks).search(queries, k)
+    for actual, same in zip(found, expected):
+      np.testing.assert_array_equal(actual, same, strict=True)
 
   def test_padding_is_not_found_if_all_scores_are_negative(self):
     blocks = -np.ones([70, 2], np.float32)

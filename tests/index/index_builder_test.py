@@ -170,9 +170,6 @@ class ReusingTest(parameterized.TestCase):
       small.CONFIG, small.model(), small.FINGERPRINT, 4
     )
 
-  def _complete(self, rows=_ROWS, hashes=_HASHES):
-    small.complete(self.root, 500, rows, hashes=hashes)
-
   @parameterized.parameters(
     ([10], [1]),
     ([20, 30, 10], [3, 0, 1]),
@@ -180,17 +177,12 @@ class ReusingTest(parameterized.TestCase):
     ([2**63 + 1, 2**63, 0], [2, None, None]),
     ([11, 2**64 - 1], [None, None]),
     ([], []),
+    (_HASHES, [None] * 4, 0),  # The index has no block.
   )
-  def test_finds_embeddings_by_hash(self, hashes, rows):
-    self._complete()
-    self._assert_takes(hashes, rows)
-
-  def test_an_empty_index_has_no_known_blocks(self):
-    self._complete(_ROWS[:0], _HASHES[:0])
-    self._assert_takes(_HASHES, [None] * 4)
-
-  def _assert_takes(self, hashes, rows):
+  def test_finds_embeddings_by_hash(self, hashes, rows, num_old=4):
     """Compares with rows of `_ROWS`; None is embedded, as -1."""
+    old, old_hashes = _ROWS[:num_old], _HASHES[:num_old]
+    small.complete(self.root, 500, old, hashes=old_hashes)
     # An index of another corpus fits.
     plan = self.plan._replace(corpus_fingerprint='e', num_blocks=9)
     new, counts = [], []
@@ -218,7 +210,7 @@ class ReusingTest(parameterized.TestCase):
     ('storage_dtype', 'float16'),
   )
   def test_an_index_embedded_differently_is_a_user_error(self, name, value):
-    self._complete()
+    small.complete(self.root, 500, _ROWS, hashes=_HASHES)
     with self.assertRaisesRegex(
       errors.UserError, f'Found {name} .* in {self.path}, and {str(value)[:12]}'
     ):

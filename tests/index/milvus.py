@@ -36,6 +36,11 @@ class MilvusCase(absltest.TestCase):
     """Returns the URI of milvus-lite with the data in a file."""
     return path
 
+  def alias(self, root: str) -> str:
+    """Returns the collection that other clients search for an index root."""
+    alias = milvus_searcher.alias_of(root)
+    return self.client.describe_alias(alias)['collection_name']
+
   def _clear(self):
     for collection in self.client.list_collections():
       for alias in self.client.list_aliases(collection).get('aliases', []):

@@ -20,6 +20,7 @@ class MilvusFaultsTest(milvus.MilvusCase):
     self.forks = forks.Forks(self.create_tempdir().full_path)
     self.corpus_dir = small.write_corpus(self.directory, _LENGTHS)
     self.run_dir = small.make_run(self.directory, self.corpus_dir)
+    self.index_root = layout.index_root(self.run_dir)
 
   def start(self, path):
     """Returns the address at which other processes find milvus-lite."""
@@ -40,24 +41,19 @@ class MilvusFaultsTest(milvus.MilvusCase):
       '--set=index.recall_target=0',  # Tuning is slow and not tested here.
     )
 
-  def _alias(self):
-    """Returns the collection that other clients of the server search."""
-    alias = milvus.milvus_searcher.alias_of(layout.index_root(self.run_dir))
-    return self.client.describe_alias(alias)['collection_name']
-
   def _new(self, old):
     return [x for x in self.client.list_collections() if x not in old]
 
   def _is_killed_half_way(self, step, is_reached):
     """Kills a refresh at `is_reached`; returns whether it was incomplete."""
     old = self.client.list_collections()
-    before = versions.newest(layout.index_root(self.run_dir))
+    before = versions.newest(self.index_root)
     refresher = self._refresh(step)
     self.forks.await_from(
       refresher, lambda: any(map(is_reached, self._new(old)))
     )
     self.forks.kill(refresher)
-    return versions.newest(layout.index_root(self.run_dir)) == before
+    return versions.newest(self.index_root) == before
 
   def test_a_refresh_killed_half_way_keeps_the_alias(self):
     self.assertEqual(self.forks.wait(self._refresh(0)), 0, self.forks.logs())
@@ -71,14 +67,14 @@ class MilvusFaultsTest(milvus.MilvusCase):
     steps = iter(range(1, 100))
     for moment, is_reached in moments.items():
       with self.subTest(moment):
-        before = self._alias()
+        before = self.alias(self.index_root)
         while not self._is_killed_half_way(next(steps), is_reached):
-          before = self._alias()
-        self.assertEqual(self._alias(), before)
+          before = self.alias(self.index_root)
+        self.assertEqual(self.alias(self.index_root), before)
     old = self.client.list_collections()
     last = self._refresh(next(steps))
     self.assertEqual(self.forks.wait(last), 0, self.forks.logs())
-    self.assertIn(self._alias(), self._new(old))
+    self.assertIn(self.alias(self.index_root), self._new(old))
 
 
 if __name__ == '__main__':

@@ -25,7 +25,6 @@ def _config(searcher, **fields):
 
 class SearchersTest(parameterized.TestCase):
   @parameterized.parameters(
-    ('auto', 20, 15, 'brute_force'),
     ('auto', 20, 19, 'brute_force'),
     ('auto', 20, 20, 'scann'),
     ('auto', 1, 15, 'brute_force'),  # Codebooks need 16.
@@ -33,7 +32,6 @@ class SearchersTest(parameterized.TestCase):
     ('scann', 20, 16, 'scann'),
     ('scann', 20, 15, 'brute_force'),
     ('milvus', 20, 16, 'milvus'),
-    ('milvus', 20, 15, 'brute_force'),
     ('device', 20, 1, 'device'),
     ('brute_force', 20, 10**7, 'brute_force'),
   )

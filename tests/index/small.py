@@ -98,10 +98,7 @@ def publish_params(
   run_dir: str, step: int, embedder: realm_model.RealmModel
 ) -> versions.Version:
   """Publishes a model's parameters, as a trainer does."""
-  write = lambda path: weights.write(
-    weights.values(embedder.variables), layout.params_file(path)
-  )
-  return versions.publish(layout.params_root(run_dir), step, write, {})
+  return model_files.publish(run_dir, step, weights.values(embedder.variables))
 
 
 def embed_all(

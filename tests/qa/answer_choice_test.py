@@ -18,8 +18,6 @@ _BLOCKS = (
   (('rome.', 2),),
 )
 
-_NO_NULL = np.full([1, 2], interfaces.NO_SCORE, np.float32)
-
 
 def _arrays(blocks):
   """Returns scores and keys, [1, K, 2], of (text, exp(score)) by block."""
@@ -126,9 +124,8 @@ class BestSpansTest(absltest.TestCase):
     )
 
   def test_a_question_without_any_span(self):
-    spans = answer_choice.best_spans(
-      np.full([1, 2, 3, 2], interfaces.NO_SCORE, np.float32), _NO_NULL
-    )
+    none = np.full([1, 2, 3, 2], interfaces.NO_SCORE, np.float32)
+    spans = answer_choice.best_spans(none, none[..., 0, 0])
     np.testing.assert_array_equal(spans.scores, np.full([1, 2, 6], -np.inf))
     for each in (spans.log_normalizers, spans.log_nulls):
       np.testing.assert_array_equal(each, [[-np.inf, -np.inf]])

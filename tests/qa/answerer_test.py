@@ -10,8 +10,6 @@ from realm_tf import config as config_lib
 from realm_tf.qa import answer as answer_lib
 from realm_tf.qa import answerer as answerer_lib
 from realm_tf.qa import calibration
-from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.retrieval import word_search
 from tests import fakes
 
 _TITLES = ['Emigrant', 'Berlin', 'Nothing']
@@ -58,28 +56,6 @@ class AnswererTest(absltest.TestCase):
     # softmax of [ln 3, 0] is [3/4, 1/4].
     shares = [e.retrieval_probability for e in answer.evidence]
     np.testing.assert_allclose(shares, [1 / 4, 3 / 4], rtol=1e-6)
-
-  def test_bm25_scores_add_to_embedding_scores(self):
-    # By embeddings alone, block 0 is the best and block 1 the last.
-    retriever = fakes.FakeRetriever([0, 2, 1], [2.0, 1.5, 1.0])
-    plain = self._answerer(retriever)
-    sparse = word_search.Bm25Retriever(_TITLES, _TEXTS)
-    both = dataclasses.replace(
-      plain,
-      retriever=retriever_lib.Hybrid(retriever, sparse, weight=5.0, depth=3),
-    )
-    questions = ['Who won in Berlin?', 'Who left?'] * 3  # Two batches.
-    queries = both.queries(questions)
-    found = both.retriever.retrieve(queries, 2)
-    self.assertEqual(found.block_ids[:, 0].tolist(), [1, 0] * 3)
-    words = sparse.retrieve(queries, 3)
-    for row, first in enumerate(found.block_ids[:, 0]):
-      of_words = dict(zip(words.block_ids[row], words.scores[row]))[first]
-      of_embedding = {0: 2.0, 1: 1.0}[int(first)]
-      self.assertAlmostEqual(
-        found.scores[row, 0], of_embedding + 5.0 * of_words, places=4
-      )
-    self.assertEqual(both.answer(questions[:1])[0].prediction, 'K\u00f6ln')
 
   def test_batches_do_not_change_answers(self):
     questions = ['Who?', 'When ?', 'who in Berlin won ?', '', 'he']

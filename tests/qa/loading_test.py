@@ -105,11 +105,6 @@ class LoadAnswererTest(absltest.TestCase):
 _TEXTS = ['a b ?', 'e f', 'd']
 
 
-def _index(embeddings):
-  searcher = exact_search.BruteForceSearcher(embeddings)
-  return storage.Index(0, '', embeddings, searcher, {})
-
-
 def _questions(answers):
   return [
     questions_lib.Question(text, (answer,))
@@ -128,7 +123,9 @@ class ValidatorTest(absltest.TestCase):
       realm_model.with_vocab_size(self.config.model, tiny.TOKENIZER.vocab_size),
       [realm_model.EMBEDDER, realm_model.SPAN],
     )
-    self.index = _index(tiny.embeddings(self.table.num_blocks))
+    embeddings = tiny.embeddings(self.table.num_blocks)
+    searcher = exact_search.BruteForceSearcher(embeddings)
+    self.index = storage.Index(0, '', embeddings, searcher, {})
 
   def _predictions(self):
     answerer = loading.over_model(

@@ -11,7 +11,6 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
-from realm_tf.data import block_table
 from realm_tf.qa import open_qa
 from realm_tf.qa import outcome as outcome_lib
 from realm_tf.qa import rankings
@@ -147,7 +146,7 @@ class RankingsTest(absltest.TestCase):
       sources.Article('b', 'F f f.', 'short'),
     ]
     folder = self.create_tempdir().full_path
-    table = block_table.BlockTable.open(tiny.write_corpus(folder, articles))
+    table = tiny.open_corpus(folder, articles)
     qrels = self.create_tempfile(content='q 0 short 1\n').full_path
     found = fakes.FakeRetriever(range(19), range(19, 0, -1))
     qa = open_qa.OpenQa(answers.AnswerMatcher(table.texts), found)

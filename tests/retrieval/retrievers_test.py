@@ -132,11 +132,6 @@ class QueriesTest(absltest.TestCase):
 
 
 class RetrieversTest(absltest.TestCase):
-  def test_nothing_finds_no_block(self):
-    found = retriever.Nothing().retrieve(retriever.of_texts('ab'), 2)
-    self.assertEqual(found.block_ids.tolist(), [[-1, -1], [-1, -1]])
-    self.assertTrue(np.isneginf(found.scores).all())
-
   def test_batches_have_few_sizes_and_do_not_change_results(self):
     inner = fakes.FoundBy(lambda ids, k: ids[:, :1] + np.arange(k))
     queries = retriever.of_texts('abcde', _IDS)

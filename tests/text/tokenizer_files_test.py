@@ -210,16 +210,15 @@ class SentencepiecesTest(absltest.TestCase):
     self.assertEqual(first.tolist(), [3, 4, 5])
     self.assertNotIn(3, second.tolist())
     self.assertEqual(self.tokenizer.token_ids_batch([]), [])
+    # T5's start and end.
+    self.assertEqual(self.tokenizer.special_ids, (0, 1))
+    self.assertEqual(self.tokenizer.vocab_size, 3 + len(_WORDS))
 
   def test_text_comes_back(self):
     self.assertEqual(self.tokenizer.detokenize([3, 5]), 'A cd')
     # T5 has more embeddings than pieces.
     self.assertEqual(self.tokenizer.detokenize([4, 6, 99]), 'b')
     self.assertEqual(self.tokenizer.detokenize([]), '')
-
-  def test_ids_of_t5(self):
-    self.assertEqual(self.tokenizer.special_ids, (0, 1))
-    self.assertEqual(self.tokenizer.vocab_size, 3 + len(_WORDS))
 
   def test_another_file_is_a_user_error(self):
     path = os.path.join(self.create_tempdir().full_path, 'spiece.model')

@@ -1,7 +1,6 @@
 """Tests for realm_tf.text.wordpiece and vocabulary."""
 
 import hashlib
-import os
 import unicodedata
 
 from absl.testing import absltest
@@ -66,6 +65,10 @@ class WordpieceTokenizerTest(parameterized.TestCase):
     ids = (_TOKENIZER.pad_id, _TOKENIZER.unk_id, _TOKENIZER.mask_id)
     self.assertEqual((*ids, *_TOKENIZER.special_ids), (0, 1, 4, 2, 3))
     self.assertEqual(_TOKENIZER.vocab_size, 20)
+    content = '\n'.join(_VOCABULARY) + '\n'  # Of its file.
+    self.assertEqual(
+      _TOKENIZER.vocabulary_sha256, hashlib.sha256(content.encode()).hexdigest()
+    )
 
   def test_continuation_and_detokenize(self):
     ids = np.array([7, 8, 9, 0])  # la ##it . [PAD]
@@ -82,17 +85,6 @@ class WordpieceTokenizerTest(parameterized.TestCase):
       tokenizer.is_inner[5:].tolist(), [False, True, True, False, False, False]
     )
 
-  def test_from_file_reads_one_piece_per_line(self):
-    path = os.path.join(self.create_tempdir(), 'vocab.txt')
-    content = '\n'.join(_VOCABULARY) + '\n'
-    with open(path, 'w', encoding='utf-8') as file:
-      file.write(content)
-    tokenizer = wordpiece.WordpieceTokenizer.from_file(path)
-    self.assertEqual(tokenizer.vocabulary, _VOCABULARY)
-    self.assertEqual(
-      tokenizer.vocabulary_sha256, hashlib.sha256(content.encode()).hexdigest()
-    )
-
   @parameterized.named_parameters(
     ('pad_not_first', ['[UNK]', '[PAD]'], r"begin with '\[PAD\]'"),
     ('missing', ['[PAD]', '[UNK]', '[CLS]', '[SEP]'], r'Found no \[MASK\]'),
@@ -102,10 +94,6 @@ class WordpieceTokenizerTest(parameterized.TestCase):
   def test_unusable_vocabulary_is_a_user_error(self, pieces, message):
     with self.assertRaisesRegex(errors.UserError, message):
       wordpiece.WordpieceTokenizer(pieces)
-
-  def test_missing_file_is_a_user_error(self):
-    with self.assertRaisesRegex(errors.UserError, '/no/vocab.txt'):
-      wordpiece.WordpieceTokenizer.from_file('/no/vocab.txt')
 
 
 def _tokens(*extents):
