@@ -68,9 +68,7 @@ class _Searches(absltest.TestCase):
 
   def _index_search(self, first_step=0, config=small.CONFIG, **changes):
     config = tiny.changed(config, pretraining=changes)
-    inputs = job.Inputs(
-      config, '', self.table, small.TOKENIZER, small.SPECIAL_IDS, None
-    )
+    inputs = job.Inputs(config, self.table, small.TOKENIZER, None)
     return index_search.IndexSearch(
       inputs,
       self.run_dir,

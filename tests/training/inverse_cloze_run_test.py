@@ -95,9 +95,8 @@ class InverseClozeRunTest(absltest.TestCase):
 
   def test_a_part_that_is_not_whole_chunks_is_a_user_error(self):
     # A batch of 8 is 2 chunks of 4, but a quarter of it is half a chunk.
-    inputs = job.Inputs(
-      _run_config(batch_size=8, chunk_size=4), '', None, None, (), None
-    )
+    config = _run_config(batch_size=8, chunk_size=4)
+    inputs = job.Inputs(config, None, None, None)
     four = types.SimpleNamespace(num_replicas_in_sync=4, cluster_resolver=None)
     with self.assertRaisesRegex(
       errors.UserError, 'Found 2 examples on each of 4 replicas, and .*size=4'
@@ -238,7 +237,7 @@ class FindTest(absltest.TestCase):
       questions_lib.Question('?', ('zz',)),
     )
     retriever = fakes.FakeRetriever([3, 7, 1, -1], [0.0] * 4)
-    rows, block_ids = inverse_cloze_run.find_pairs(labels, retriever, 4)
+    rows, block_ids = inverse_cloze_run.find_pairs(labels, retriever)
     self.assertEqual([len(ids) for ids in retriever.asked], [2])  # Not 3.
     self.assertEqual(rows.tolist(), [0, 1])
     self.assertEqual(block_ids.tolist(), [7, 2])
