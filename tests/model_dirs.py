@@ -50,7 +50,7 @@ def index(
   index_builder.IndexBuilder(
     inputs.table,
     inputs.config,
-    inputs.special_ids,
+    inputs.tokenizer.special_ids,
     inputs.tokenizer.mask_id,
     model,
   ).build(step, root)

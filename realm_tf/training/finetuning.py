@@ -275,7 +275,7 @@ def run(
     own,
     config.seed,
     lambda optimizer: FinetuningTrainer(
-      optimizer, model, config, special_ids=inputs.special_ids
+      optimizer, model, config, special_ids=inputs.tokenizer.special_ids
     ),
   )
   dealt = batches(
@@ -312,7 +312,7 @@ def build_index(
   builder = index_builder.IndexBuilder(
     inputs.table,
     inputs.config,
-    inputs.special_ids,
+    inputs.tokenizer.special_ids,
     inputs.tokenizer.mask_id,
     model,
     job.strategy if strategies.num_workers(job.strategy) == 1 else None,
@@ -341,7 +341,7 @@ def _search(
   search = device_retriever.DeviceRetriever(
     job.strategy,
     config,
-    inputs.special_ids,
+    inputs.tokenizer.special_ids,
     inputs.table.num_blocks if on_devices else 0,
     model,
   )

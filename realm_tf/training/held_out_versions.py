@@ -61,7 +61,7 @@ class HeldOutQueries:
     self._masked = masking.mask_batch(queries, rows, how, rng)
     self._score = tf.function(trainer.score, autograph=False)
     self._embed = embedding.compile_queries(
-      trainer.model, lengths.query_tokens, inputs.special_ids
+      trainer.model, lengths.query_tokens, inputs.tokenizer.special_ids
     )
 
   def index_layer(self, version_path: str) -> retrievers.RetrievalLayer:

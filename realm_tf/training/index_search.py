@@ -55,7 +55,7 @@ class IndexSearch(retriever_lib.Starting):
     make = lambda: device_retriever.DeviceRetriever(
       strategy if self.uses_devices else tf.distribute.get_strategy(),
       inputs.config,
-      inputs.special_ids,
+      inputs.tokenizer.special_ids,
       inputs.table.num_blocks if self.uses_devices else 0,
     )
     self._slots = [make()]

@@ -81,7 +81,7 @@ def run(
       model,
       own,
       lengths=config.lengths,
-      special_ids=inputs.special_ids,
+      special_ids=inputs.tokenizer.special_ids,
     ),
   )
   run_loop.run(loop.prefetch(batches_of(share=run_loop.share)))
@@ -152,7 +152,6 @@ def sentence_batches(
 def find_pairs(
   labels: answer_labels.AnswerLabels,
   retriever: interfaces.Retriever | None = None,
-  num_searched: int = config_lib.NUM_COMPARED,
 ) -> tuple[np.ndarray, np.ndarray]:
   """Returns numbers of P questions and their blocks' ids, int64 [P] each.
 
@@ -167,7 +166,9 @@ def find_pairs(
   others = np.flatnonzero(block_ids < 0)
   for start in range(0, len(others), _CHUNK):
     chunk = others[start : start + _CHUNK]
-    found = retriever.retrieve(labels.questions.queries(chunk), num_searched)
+    found = retriever.retrieve(
+      labels.questions.queries(chunk), config_lib.NUM_COMPARED
+    )
     for row, ids in zip(chunk, found.block_ids, strict=True):
       block_ids[row] = next(iter(ids[labels.label(row, ids)[0]]), -1)
   rows = np.flatnonzero(block_ids >= 0)

@@ -55,15 +55,13 @@ class Inputs(NamedTuple):
   """Inputs of all jobs."""
 
   config: config_lib.ExperimentConfig  # With the vocabulary's size.
-  corpus_dir: str
   table: block_table.BlockTable
   tokenizer: wordpiece.WordpieceTokenizer
-  special_ids: tuple[int, int]  # [CLS] and [SEP].
   ordinary_ids: np.ndarray  # All but [PAD], [MASK] and the like, int32 [n].
 
   @property
   def vocab_file(self) -> str:
-    return layout.vocab_file(self.corpus_dir)
+    return layout.vocab_file(self.table.corpus_dir)
 
   def changed(self, **sections: Any) -> 'Inputs':
     """Returns the inputs with other sections of the config."""
@@ -89,14 +87,7 @@ def open_inputs(config: config_lib.ExperimentConfig, corpus_dir: str) -> Inputs:
     for i, piece in enumerate(tokenizer.vocabulary)
     if not (piece.startswith('[') and piece.endswith(']'))
   ]
-  return Inputs(
-    config,
-    corpus_dir,
-    table,
-    tokenizer,
-    tokenizer.special_ids,
-    np.array(ordinary, np.int32),
-  )
+  return Inputs(config, table, tokenizer, np.array(ordinary, np.int32))
 
 
 class InitFrom(NamedTuple):

@@ -160,16 +160,3 @@ def norms(
     for part, values in squares.items():
       result[f'gradient_norm/{part}'] = root(values)
   return result
-
-
-def clip(
-  gradients: Sequence[Gradient], norm: tf.Tensor, limit: float
-) -> list[Gradient]:
-  """Scales dense gradients of global `norm` to at most `limit`; 0: no limit."""
-  if not limit:
-    return list(gradients)
-  scale = limit / tf.maximum(norm, limit)
-  return [
-    None if each is None else each * tf.cast(scale, each.dtype)
-    for each in gradients
-  ]

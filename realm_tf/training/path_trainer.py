@@ -143,7 +143,7 @@ def run(
   gold = dataclasses.replace(inputs.config.finetuning, supervision='gold')
   towers = realm_model.separate_towers(inputs.config.model)
   inputs = inputs.changed(model=towers, finetuning=gold)
-  config = inputs.config
+  config, special_ids = inputs.config, inputs.tokenizer.special_ids
   whole_blocks.check(inputs.table, config.lengths)
   job.share(config.path.batch_size)  # Checked before the run begins.
   labels = answer_labels.of_questions(questions, inputs, config.finetuning)
@@ -155,10 +155,10 @@ def run(
     job,
     config.path,
     config.seed,
-    lambda optimizer: PathTrainer(optimizer, model, inputs.special_ids),
+    lambda optimizer: PathTrainer(optimizer, model, special_ids),
   )
   embed = embedding.compile_queries(
-    model, config.lengths.query_tokens, inputs.special_ids
+    model, config.lengths.query_tokens, special_ids
   )
   # No prefetch: the search for seeds needs the current parameters.
   run_loop.run(

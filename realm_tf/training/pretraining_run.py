@@ -64,7 +64,7 @@ def run(
     config.pretraining,
     config.seed,
     lambda optimizer: pretraining_trainer.PretrainingTrainer(
-      optimizer, model, config, special_ids=inputs.special_ids
+      optimizer, model, config, special_ids=inputs.tokenizer.special_ids
     ),
   )
   batches = _batches(queries, inputs, job, run_loop, retriever, words)

@@ -71,7 +71,7 @@ class StepLogs:
 
   def reset(self) -> None:
     """Begins a loop."""
-    self._vectors: list[tf.Tensor] = []
+    self.vectors: list[tf.Tensor] = []
     self._numbers: dict[str, list[float]] = {}
     self._waited_secs, self._num_examples = 0.0, 0
     self._begun = time.monotonic()
@@ -93,14 +93,11 @@ class StepLogs:
     self._names = sorted(logs)
     return tf.stack([tf.cast(logs[name], tf.float32) for name in self._names])
 
-  def add(self, vector: tf.Tensor) -> None:
-    self._vectors.append(vector)
-
   def before_last(self, name: str) -> float:
     """Returns a log of the loop's second to last step, or 0."""
-    if len(self._vectors) < 2:
+    if len(self.vectors) < 2:
       return 0.0
-    return float(self._vectors[-2][self._names.index(name)])
+    return float(self.vectors[-2][self._names.index(name)])
 
   def waited(self, secs: float, num_examples: int, **numbers: float) -> None:
     """Adds the wait for a batch, the batch's size, and numbers of the host."""
@@ -111,7 +108,7 @@ class StepLogs:
 
   def means(self) -> dict[str, float]:
     """Returns the loop's row: means over its good steps, and rates."""
-    rows = np.array([vector.numpy() for vector in self._vectors])
+    rows = np.array([vector.numpy() for vector in self.vectors])
     secs = max(time.monotonic() - self._begun, 1e-9)
     row = {
       'examples_per_second': self._num_examples / secs,
@@ -238,12 +235,11 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
       strategies.spread(self._strategy, batch),
       tf.constant(float(self._stop_requested)),
     )
-    self._logs.add(self._strategy.experimental_local_results(logs)[0])
+    vector, *_ = self._strategy.experimental_local_results(logs)
+    self._logs.vectors.append(vector)
 
   def train_loop_end(self) -> dict[str, float]:
-    rate = self.optimizer.learning_rate
-    if callable(rate):
-      rate = rate(int(self.global_step.numpy()))
+    rate = self.optimizer._decayed_lr(tf.float32)  # pylint: disable=protected-access
     logs = self._logs.means()
     logs.pop(_STOP, None)
     return {**logs, 'learning_rate': float(rate), 'num_traces': self.num_traces}
@@ -277,15 +273,12 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     gradients = optimizer_lib.sum_over_replicas(gradients)
     norms = optimizer_lib.norms(gradients, self._trained_variables)
     is_good = tf.math.is_finite(norms['gradient_norm'] + logs['loss'])
+    if limit := getattr(self.optimizer, 'gradient_clip_norm', 0.0):
+      gradients, _ = tf.clip_by_global_norm(
+        gradients, limit, norms['gradient_norm']
+      )
     optimizer_lib.apply(
-      self.optimizer,
-      optimizer_lib.clip(
-        gradients,
-        norms['gradient_norm'],
-        getattr(self.optimizer, 'gradient_clip_norm', 0.0),
-      ),
-      self._trained_variables,
-      is_good=is_good,
+      self.optimizer, gradients, self._trained_variables, is_good=is_good
     )
     logs = {**logs, **norms, **self.skipped.count(is_good)}
     return self._logs.as_vector(logs)

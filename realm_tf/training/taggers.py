@@ -74,24 +74,19 @@ def make(
 
 def terms_of(table: block_table.BlockTable) -> terms_lib.Terms:
   """Returns a corpus's terms; a large one's from evenly spread articles."""
-  return terms_lib.find(_articles(table))
-
-
-def _articles(table: block_table.BlockTable) -> Iterator[list[str]]:
-  """Yields the texts of the blocks of articles."""
   _, lengths = table.lengths()
   step = 1 + int(lengths.sum(dtype=np.int64)) // _MOST_WORDPIECES
-  ends = np.cumsum(np.bincount(table.article_rows))
-  for row in range(0, len(ends), step):
-    start = ends[row - 1] if row else 0
-    yield table.texts(range(start, ends[row]))
+  ends = [0, *np.cumsum(np.bincount(table.article_rows))]
+  return terms_lib.find(
+    table.texts(range(ends[row], ends[row + 1]))
+    for row in range(0, len(ends) - 1, step)
+  )
 
 
 def label_names(sentences: Sequence[conll.LabeledSentence]) -> list[str]:
   """Returns the IOB2 labels of all entity types, 'O' first."""
   kinds = sorted({e.type for s in sentences for e in s.entities})
-  pairs = ([f'B-{kind}', f'I-{kind}'] for kind in kinds)
-  return [conll.OUTSIDE, *(label for pair in pairs for label in pair)]
+  return [conll.OUTSIDE, *(f'{i}-{kind}' for kind in kinds for i in 'BI')]
 
 
 def encode(

@@ -1,7 +1,6 @@
 """Tests for realm_tf.training.answer_labels."""
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
@@ -88,7 +87,7 @@ class AnswerLabelsTest(absltest.TestCase):
     )
 
 
-class CheckTest(parameterized.TestCase):
+class CheckTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._table = tiny.open_corpus(self.create_tempdir().full_path)
@@ -98,21 +97,13 @@ class CheckTest(parameterized.TestCase):
     answer_labels.check(questions, self._table, length=20, **more)
 
   def test_one_answer_in_the_corpus_suffices(self):
-    text = self._table.texts([self._table.num_blocks - 1])[0]
-    first, last = text.split()[0], text.split()[-2]
-    for answer in (first, last, text):
-      self._check(
-        questions_lib.Question('?', ('a a a a a a a a a',)),
-        questions_lib.Question('?', (answer,)),
-      )
-
-  @parameterized.parameters(1, 3, 20)
-  def test_no_answer_in_the_corpus_is_a_user_error(self, width):
-    answer = ' '.join(['a'] * width) + ' ' + ' '.join(['b b'] * width)
+    none = questions_lib.Question('Who?', ('a a a a a a a a a',))
+    last = self._table.texts([self._table.num_blocks - 1])[0]
+    self._check(none, questions_lib.Question('?', (last,)))
     with self.assertRaisesRegex(
       errors.UserError, r"none of the first 1 .*'Who\?'"
     ):
-      self._check(questions_lib.Question('Who?', (answer + ' a a',)))
+      self._check(none)
 
   def test_a_regular_expression_is_not_searched(self):
     self._check(questions_lib.Question('?', ('zzz.*',), regex=True))

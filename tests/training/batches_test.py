@@ -12,15 +12,18 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.corpus import conll
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.data import block_table
 from realm_tf.data import query_table
 from realm_tf.data import sampling
 from realm_tf.tpu import programs
 from realm_tf.training import answer_labels
+from realm_tf.training import closed_book_trainer
 from realm_tf.training import finetuning
 from realm_tf.training import inverse_cloze_run
 from realm_tf.training import pretraining_batches
+from realm_tf.training import taggers
 from tests import fakes
 from tests import tiny
 from tests.index import small
@@ -29,7 +32,11 @@ _NUM_BATCHES = 8
 _BLOCK_LENGTHS = (2, 36, 3, 20, 30, 5, 12, 1)
 _QUERY_LENGTHS = (4, 40, 9, 50, 33, 6, 5, 7, 3, 8, 11, 2)
 _ORDINARY_IDS = np.arange(5, 20, dtype=np.int32)
-_JOBS = 'pretraining', 'inverse_cloze', 'questions', 'finetuning'
+_PLANNED = (
+  *('pretraining', 'inverse_cloze', 'finetuning'),
+  *('closed_book', 'tagger'),
+)
+_JOBS = (*_PLANNED, 'questions')
 _OPTIMIZER = config_lib.OptimizerConfig(1e-3, 10)
 
 
@@ -62,6 +69,8 @@ def _config():
       joint_tokens=56,
       jit_compile=False,
     ),
+    closed_book={'batch_size': 4, 'input_tokens': 48, 'answer_tokens': 4},
+    tagger={'batch_size': 4, 'max_tokens': 50},
   )
 
 
@@ -155,6 +164,26 @@ class BatchesTest(parameterized.TestCase):
       share=share,
     )
 
+  def _closed_book(self, share):
+    words = _words(_QUERY_LENGTHS)
+    pairs = closed_book_trainer.Pairs(
+      len(words),
+      lambda rows, rng: (
+        [words[row] for row in rows],
+        rng.choice(_ORDINARY_IDS, [len(rows), 2]),
+      ),
+    )
+    return closed_book_trainer.batches(
+      pairs, small.SPECIAL_IDS[1], experiment=self.config, share=share
+    )
+
+  def _tagger(self, share):
+    texts = map(small.TOKENIZER.detokenize, _words(_QUERY_LENGTHS))
+    sentences = [conll.LabeledSentence(text.split(), ()) for text in texts]
+    return taggers.batches(
+      sentences, small.TOKENIZER, ['O'], experiment=self.config, share=share
+    )
+
   def _take(self, job, **share):
     batches = getattr(self, f'_{job}')(sampling.Share(**share))
     return list(itertools.islice(batches, _NUM_BATCHES))
@@ -200,7 +229,7 @@ class BatchesTest(parameterized.TestCase):
     of_one_host = self._shapes(job, number=1, count=2, has_fixed_shapes=True)
     self.assertLen(of_one_host, 1)
 
-  @parameterized.parameters('pretraining', 'inverse_cloze', 'finetuning')
+  @parameterized.parameters(*_PLANNED)
   def test_a_plan_for_tpus_has_the_shapes_of_the_job(self, job):
     config = self.config
     if job == 'finetuning':  # The longest block and question of this test.

@@ -172,19 +172,16 @@ class FinetuningTrainerTest(tf.test.TestCase):
     self.assertAllClose(logs['early_update_log_likelihood'], math.log(1 / 4))
 
   def test_a_frozen_tower_does_not_change(self):
-    _train(self.model, _batch(), freeze_query_tower=True)
-    self.assertAllClose(self.model.query, [math.log(3)])
-    self.assertAllClose(self.model.spans, [[[0.5], [-0.5]]])
-
-  def test_a_frozen_tower_keeps_its_temperature(self):
     for is_frozen in (True, False):
       model = _FakeModel([math.log(3)], [[[0.0], [0.0]]])
       model.log_temperature = tf.Variable(0.0)
       model.embed_queries = functools.partial(_divided_query, model)
       _train(model, _batch(), freeze_query_tower=is_frozen)
       # d/df log p = 1/4; f = log 3 / t, so d/d log t of f is -f.
-      expected = 0.0 if is_frozen else -math.log(3) / 4
-      self.assertAllClose(model.log_temperature, expected)
+      step = 0.0 if is_frozen else 1 / 4
+      self.assertAllClose(model.query, [math.log(3) + step])
+      self.assertAllClose(model.log_temperature, -math.log(3) * step)
+      self.assertAllClose(model.spans, [[[0.5], [-0.5]]])
 
   def test_a_frozen_tower_has_no_dropout(self):
     model = _real_model(tiny.with_dropout(tiny.config().model, 0.5))
@@ -205,35 +202,29 @@ class FinetuningTrainerTest(tf.test.TestCase):
         is_exact = abs(logs['early_update_log_likelihood'] - expected) < 1e-5
         self.assertEqual(is_exact, is_frozen)
 
-  def _train_null(self, is_answer, has_answer, is_impossible):
-    """Trains two read blocks with p(z|x) = 3/4, 1/4; returns changes.
-
-    exp(g) of the spans: 3, 3 in the first block, 1, 1 in the second; of the
-    null spans: 3 and 2. Their sum is 13.
-    """
-    spans, null = [[[0.0], [0.0]], [[0.0], [0.0]]], [0.0, math.log(2)]
-    model = _FakeModel([math.log(3)], spans, null)
+  def test_an_impossible_question_has_the_null_spans(self):
+    # Two read blocks with p(z|x) = 3/4, 1/4. exp(g) of the spans: 3, 3 in the
+    # first, 1, 1 in the second; of the null spans: 3 and 2. Their sum is 13.
+    null = [0.0, math.log(2)]
+    model = _FakeModel([math.log(3)], np.zeros([2, 2, 1]), null)
     batch = _batch(
-      has_answer,
-      is_answer,
+      [False] * 2,
+      [False] * 4,
       read_rows=np.array([[0, 1]], np.int32),
       body_ids=np.full([1, 2, 2], 7, np.int32),
-      is_impossible=np.array([is_impossible]),
+      is_impossible=np.array([True]),
     )
     logs = _train(model, batch, null_spans=True)
-    query = model.query[0] - math.log(3)
-    return logs, model.spans[..., 0], model.null - null, query
-
-  def test_an_impossible_question_has_the_null_spans(self):
-    logs, spans, null, query = self._train_null([False] * 4, [False] * 2, True)
     self.assertAllClose(logs['early_update_log_likelihood'], 0.0)
     self.assertAllClose(logs['span_log_likelihood'], math.log(5 / 13))
     self.assertAllClose(logs['answer_in_read_blocks'], 0.0)
     # p(s|null) - p(s): 3/5 - 3/13 and 2/5 - 2/13; -p(s) for the spans.
-    self.assertAllClose(null, [3 / 5 - 3 / 13, 2 / 5 - 2 / 13])
-    self.assertAllClose(spans, [[-3 / 13, -3 / 13], [-1 / 13, -1 / 13]])
+    self.assertAllClose(model.null - null, [3 / 5 - 3 / 13, 2 / 5 - 2 / 13])
+    self.assertAllClose(
+      model.spans[..., 0], [[-3 / 13, -3 / 13], [-1 / 13, -1 / 13]]
+    )
     # d/df of the first block; the second one's embedding is 0.
-    self.assertAllClose(query, 3 / 5 - 9 / 13)
+    self.assertAllClose(model.query, [math.log(3) + 3 / 5 - 9 / 13])
 
   def test_per_block_a_block_without_the_answer_has_its_null(self):
     spans = [[[0.0], [0.0]], [[0.0], [math.log(2)]]]

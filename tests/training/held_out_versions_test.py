@@ -98,11 +98,7 @@ class HeldOutQueriesTest(absltest.TestCase):
       ],
     )
     inputs = mock.Mock(
-      spec=job.Inputs,
-      config=config,
-      table=table,
-      tokenizer=tiny.TOKENIZER,
-      special_ids=tiny.SPECIAL_IDS,
+      spec=job.Inputs, config=config, table=table, tokenizer=tiny.TOKENIZER
     )
     with mock.patch.object(embedding, 'compile_queries'):
       held_out = held_out_versions.HeldOutQueries(

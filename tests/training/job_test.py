@@ -141,7 +141,6 @@ class JobTest(tf.test.TestCase):
     model = self.inputs.config.model
     self.assertEqual(model.embedder_bert.vocab_size, 12)
     self.assertEqual(model.reader_bert.vocab_size, 12)
-    self.assertEqual(self.inputs.special_ids, (2, 3))
     # [PAD], [UNK], [CLS], [SEP] and [MASK] are 0 to 4.
     self.assertAllEqual(self.inputs.ordinary_ids, range(5, 12))
     self.assertEqual(self.inputs.table.num_blocks, 4)

@@ -47,14 +47,6 @@ class OptimizerTest(tf.test.TestCase):
       )
     self.assertEqual(kinds, {True, False})
 
-  def test_clips_the_global_norm_to_one(self):
-    x, y = tf.Variable([0.0]), tf.Variable([0.0])
-    optimizer = optimizer_lib.create(config_lib.OptimizerConfig(1.0, 100))
-    optimizer.apply_gradients([([30.0], x), ([40.0], y)])
-    # The norm is 50; the first moment is 0.1 of the clipped gradient.
-    self.assertAllClose(optimizer.get_slot(x, 'm'), [0.1 * 30 / 50])
-    self.assertAllClose(optimizer.get_slot(y, 'm'), [0.1 * 40 / 50])
-
   def test_corrects_the_bias_of_the_moments(self):
     x = tf.Variable([0.0], name='bias')
     _two_steps([([0.5], x)])
@@ -96,10 +88,6 @@ class OptimizerTest(tf.test.TestCase):
       )
 
 
-def _variables(*names):
-  return [tf.Variable(tf.zeros([2]), name=name) for name in names]
-
-
 class GradientsTest(tf.test.TestCase):
   def test_the_sum_is_dense_and_none_stays_none(self):
     # Row 1 occurs twice: as slices its norm would be sqrt(3^2 + 1^2), not 4.
@@ -114,32 +102,28 @@ class GradientsTest(tf.test.TestCase):
     self.assertAllEqual(third, [5.0])
 
   def test_norms_of_all_and_of_each_tower(self):
-    variables = _variables(
-      'query_bert/a', 'block_bert/a', 'query_embedder/b', 'masked_lm/c', 'r'
-    )
-    values = [[3.0, 0.0], [12.0, 0.0], [0.0, 4.0], [0.0, 84.0], None]
-    norms = optimizer_lib.norms(
-      [None if each is None else tf.constant(each) for each in values],
-      variables,
-    )
-    # 3, 4 -> 5; 5, 12 -> 13; 13, 84 -> 85.
-    expected = {'': 85.0, '/query': 5.0, '/block': 12.0, '/reader': 84.0}
-    self.assertAllClose(
-      norms, {f'gradient_norm{key}': value for key, value in expected.items()}
-    )
-
-  def test_a_single_tower_has_no_norm_of_its_own(self):
-    for gradient, norm in ((tf.constant([3.0, 4.0]), 5.0), (None, 0.0)):
-      norms = optimizer_lib.norms([gradient], _variables('shared_a'))
-      self.assertAllClose(norms, {'gradient_norm': norm})
-
-  def test_clips_only_a_norm_above_the_limit(self):
-    given = [tf.constant([3.0]), None, tf.constant([4.0])]
-    norm = tf.constant(5.0)
-    for limit, expected in ((2.5, (1.5, 2.0)), (6.0, (3, 4)), (0, (3, 4))):
-      first, second, third = optimizer_lib.clip(given, norm, limit)
-      self.assertAllClose((first, third), ([expected[0]], [expected[1]]))
-      self.assertIsNone(second)
+    for gradients, expected in (
+      # 3, 4 -> 5; 5, 12 -> 13; 13, 84 -> 85.
+      (
+        {
+          'query_bert/a': [3.0, 0.0],
+          'block_bert/a': [12.0, 0.0],
+          'query_embedder/b': [0.0, 4.0],
+          'masked_lm/c': [0.0, 84.0],
+          'r': None,
+        },
+        {'': 85.0, '/query': 5.0, '/block': 12.0, '/reader': 84.0},
+      ),
+      ({'shared_a': [3.0, 4.0]}, {'': 5.0}),  # One tower: no norm of its own.
+      ({'shared_a': None}, {'': 0.0}),
+    ):
+      norms = optimizer_lib.norms(
+        [each and tf.constant(each) for each in gradients.values()],
+        [tf.Variable(tf.zeros([2]), name=name) for name in gradients],
+      )
+      self.assertAllClose(
+        norms, {f'gradient_norm{part}': norm for part, norm in expected.items()}
+      )
 
 
 if __name__ == '__main__':

@@ -5,7 +5,6 @@ import shutil
 import types
 from unittest import mock
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import msgspec
 import numpy as np
@@ -29,7 +28,7 @@ from tests import tiny
 _NUM_STEPS = 3
 
 
-class PretrainingRunTest(absltest.TestCase):
+class PretrainingRunTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     directory = self.create_tempdir().full_path
@@ -74,16 +73,12 @@ class PretrainingRunTest(absltest.TestCase):
     self._run(refresh_every_steps=2)
     self.assertEqual(self._published(), [0, 2, _NUM_STEPS])
 
-  def test_a_retriever_that_does_not_learn_does_not_change(self):
-    rates = config_lib.OptimizerConfig(1e-2, embedder_rate_scale=0.0)
-    self._run(2, optimizer=rates)
-    self._assert_only_the_reader_learned()
-
-  def test_without_blocks_the_reader_learns_alone(self):
-    self._run(2, num_candidates=1, share=0.5)
-    self._assert_only_the_reader_learned()
-
-  def _assert_only_the_reader_learned(self):
+  @parameterized.parameters(
+    dict(optimizer=config_lib.OptimizerConfig(1e-2, embedder_rate_scale=0.0)),
+    dict(num_candidates=1, share=0.5),  # Without blocks.
+  )
+  def test_a_retriever_that_does_not_learn_does_not_change(self, **changes):
+    self._run(2, **changes)
     first, last = map(self._weights, (0, 2))
     for name, value in first.items():
       if name.startswith(realm_model.EMBEDDER_PREFIXES):

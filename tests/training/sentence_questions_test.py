@@ -3,7 +3,6 @@
 import re
 
 from absl.testing import absltest
-import numpy as np
 
 from realm_tf import errors
 from realm_tf.corpus import questions
@@ -71,9 +70,7 @@ class TextQuestionsTest(absltest.TestCase):
         'sentence_share': 0.25,
       },
     )
-    inputs = job.Inputs(
-      config, directory, self.table, _TOKENIZER, (0, 0), np.zeros(0)
-    )
+    inputs = job.Inputs(config, self.table, _TOKENIZER, None)
     return sentence_questions.from_sentences(
       queries, inputs, num_others=num_others
     )
@@ -167,9 +164,7 @@ class ClozeQuestionsTest(absltest.TestCase):
     config = tiny.config(
       finetuning={'optimizer': {'num_steps': num_steps}, 'sentence_share': 0.25}
     )
-    inputs = job.Inputs(
-      config, directory, self.table, tiny.TOKENIZER, (0, 0), np.zeros(0)
-    )
+    inputs = job.Inputs(config, self.table, tiny.TOKENIZER, None)
     return sentence_questions.from_sentences(
       tiny.open_queries(directory, queries),
       inputs,

@@ -1,7 +1,5 @@
 """ICT steps of a small model, and their reference under one tape."""
 
-import dataclasses
-
 import numpy as np
 import tensorflow as tf
 import tf_keras
@@ -12,6 +10,7 @@ from realm_tf.model import strategies
 from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import optimizer
 from realm_tf.training import step_trainer
+from tests import tiny
 from tests.index import small
 
 BATCH_SIZE = 8
@@ -114,15 +113,10 @@ def _batch():
 
 
 def _model(dropout_rate):
-  bert = dataclasses.replace(
-    small.CONFIG.model.embedder_bert,
-    dropout_rate=dropout_rate,
-    attention_dropout_rate=dropout_rate,
-  )
-  model = realm_model.RealmModel(
-    dataclasses.replace(small.CONFIG.model, embedder_bert=bert),
-    [realm_model.EMBEDDER],
-  )
+  names = 'dropout_rate', 'attention_dropout_rate'
+  rates = dict.fromkeys(names, dropout_rate)
+  config = tiny.changed(small.CONFIG.model, embedder_bert=rates)
+  model = realm_model.RealmModel(config, [realm_model.EMBEDDER])
   rng = np.random.default_rng(1)
   for variable in model.variables:
     if variable.shape.rank > 1:  # For scores far from 0.

@@ -6,18 +6,19 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 
+from realm_tf import config as config_lib
+from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import step_trainer
 
 
 class _ProductTrainer(step_trainer.StepTrainer):
   """The loss is w * mean(x), without `unused`."""
 
-  def __init__(self, batches):
+  def __init__(self, batches, optimizer=None):
     self.w, self.unused = tf.Variable(1.0), tf.Variable(7.0)
     variables = [self.w, self.unused]
-    super().__init__(
-      tf_keras.optimizers.legacy.SGD(0.5), tf.Module(), variables
-    )
+    optimizer = optimizer or tf_keras.optimizers.legacy.SGD(0.5)
+    super().__init__(optimizer, tf.Module(), variables)
     self.train_dataset = batches
 
   def loss_and_logs(self, batch):
@@ -45,6 +46,15 @@ class StepTrainerTest(tf.test.TestCase):
     self.assertGreater(logs['examples_per_second'], 0)
     self.assertAllClose(trainer.unused, 7.0)
 
+  def test_clips_the_norm_of_the_gradients_to_one(self):
+    optimizer = optimizer_lib.create(config_lib.OptimizerConfig(1.0, 100))
+    trainer = _ProductTrainer(_batches([0.5], [40]), optimizer)
+    # The first moment is 0.1 of the gradient, then of 0.9 it and the clipped.
+    for norm, moment in (0.5, 0.05), (40.0, 0.045 + 0.1):
+      logs = trainer.train(tf.constant(1))
+      self.assertAllClose(logs['gradient_norm'], norm)
+      self.assertAllClose(optimizer.get_slot(trainer.w, 'm'), moment)
+
   def test_each_loop_logs_its_own_means_and_keeps_the_last_batch(self):
     trainer = _ProductTrainer(_batches([1], [5]))
     for x in 1.0, 5.0:
@@ -59,7 +69,7 @@ class StepLogsTest(tf.test.TestCase):
 
   def _add(self, logs, is_good, **values):
     counts = self.skipped.count(tf.constant(is_good))
-    logs.add(logs.as_vector({**values, **counts}))
+    logs.vectors.append(logs.as_vector({**values, **counts}))
 
   def test_means_over_examples_of_any_shape(self):
     means = step_trainer.StepLogs().mean_over_replicas(
