@@ -71,7 +71,7 @@ class StepLogs:
 
   def reset(self) -> None:
     """Begins a loop."""
-    self.vectors: list[tf.Tensor] = []
+    self._vectors: list[tf.Tensor] = []
     self._numbers: dict[str, list[float]] = {}
     self._waited_secs, self._num_examples = 0.0, 0
     self._begun = time.monotonic()
@@ -93,11 +93,14 @@ class StepLogs:
     self._names = sorted(logs)
     return tf.stack([tf.cast(logs[name], tf.float32) for name in self._names])
 
+  def add(self, vector: tf.Tensor) -> None:
+    self._vectors.append(vector)
+
   def before_last(self, name: str) -> float:
     """Returns a log of the loop's second to last step, or 0."""
-    if len(self.vectors) < 2:
+    if len(self._vectors) < 2:
       return 0.0
-    return float(self.vectors[-2][self._names.index(name)])
+    return float(self._vectors[-2][self._names.index(name)])
 
   def waited(self, secs: float, num_examples: int, **numbers: float) -> None:
     """Adds the wait for a batch, the batch's size, and numbers of the host."""
@@ -108,7 +111,7 @@ class StepLogs:
 
   def means(self) -> dict[str, float]:
     """Returns the loop's row: means over its good steps, and rates."""
-    rows = np.array([vector.numpy() for vector in self.vectors])
+    rows = np.array([vector.numpy() for vector in self._vectors])
     secs = max(time.monotonic() - self._begun, 1e-9)
     row = {
       'examples_per_second': self._num_examples / secs,
@@ -235,11 +238,12 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
       strategies.spread(self._strategy, batch),
       tf.constant(float(self._stop_requested)),
     )
-    vector, *_ = self._strategy.experimental_local_results(logs)
-    self._logs.vectors.append(vector)
+    self._logs.add(self._strategy.experimental_local_results(logs)[0])
 
   def train_loop_end(self) -> dict[str, float]:
-    rate = self.optimizer._decayed_lr(tf.float32)  # pylint: disable=protected-access
+    rate = self.optimizer.learning_rate
+    if callable(rate):
+      rate = rate(int(self.global_step.numpy()))
     logs = self._logs.means()
     logs.pop(_STOP, None)
     return {**logs, 'learning_rate': float(rate), 'num_traces': self.num_traces}

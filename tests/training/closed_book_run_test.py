@@ -15,6 +15,7 @@ from realm_tf.run import layout
 from realm_tf.training import closed_book_trainer
 from realm_tf.training import job
 from tests import tiny
+from tests.training import killed
 
 _MASK, _END = tiny.TOKENIZER.mask_id, tiny.SPECIAL_IDS[1]
 _QUESTIONS = [
@@ -39,6 +40,7 @@ def _config(num_steps=120):
       batch_size=3,
       input_tokens=6,
       answer_tokens=4,
+      checkpoint_every_steps=killed.CHECKPOINT_EVERY,
       log_every_steps=1,
     ),
   )
@@ -54,10 +56,10 @@ class ClosedBookRunTest(absltest.TestCase):
     cls.book = loading.load_closed_book(cls.run_dir, cls.corpus_dir)
 
   @classmethod
-  def _train(cls, name, examples, init_from=None, **config):
+  def _train(cls, name, examples, init_from=None, resume=False, **config):
     inputs = job.open_inputs(_config(**config), cls.corpus_dir)
     run_dir = os.path.join(cls.directory, name)
-    run = job.Job(run_dir, job.InitFrom(init_from))
+    run = job.Job(run_dir, job.InitFrom(init_from), resume=resume)
     closed_book_trainer.run(inputs, examples, run)
     return run_dir, tiny.read_rows(layout.metrics_file(run_dir))
 
@@ -118,6 +120,16 @@ class ClosedBookRunTest(absltest.TestCase):
       _, warm = self._train('warm', _QUESTIONS, init_from=first, num_steps=1)
     self.assertLess(rows[-1]['loss'], rows[0]['loss'])
     self.assertNotEqual(warm[0]['loss'], self.rows[0]['loss'])
+
+  def test_a_resumed_run_equals_an_uninterrupted_run(self):
+    options = {'num_steps': killed.STEPS}
+    killed.check_resume(
+      self,
+      closed_book_trainer.ClosedBookTrainer,
+      lambda name, resume: self._train(
+        name, _QUESTIONS, resume=resume, **options
+      )[0],
+    )
 
   def test_questions_without_answers_are_a_mistake(self):
     question = questions_lib.Question('a', ('b',), regex=True)

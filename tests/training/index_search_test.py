@@ -152,6 +152,20 @@ class IndexSearchTest(_Searches):
     with self.assertRaisesRegex(errors.UserError, 'the index of step 500'):
       _find(search)
 
+  def test_a_damaged_version_is_refused_by_the_name_of_its_file(self):
+    search, _ = self._searching()
+    damaged = layout.params_file(self._publish(500))
+    with open(damaged, 'r+b') as file:
+      file.seek(-1, os.SEEK_END)
+      last = file.read(1)[0]
+      file.seek(-1, os.SEEK_END)
+      file.write(bytes([last ^ 1]))
+    with self.assertLogs(level='ERROR') as logs:
+      _find(search)
+    self.assertIn(damaged, logs.output[0])
+    self._assert_like(search, 0)
+    self.assertEqual(search.step, 0)
+
   def test_a_deleted_version_stays_in_use(self):
     search, path = self._searching()
     shutil.rmtree(path)

@@ -1,5 +1,6 @@
 """Tests for realm_tf.training.inverse_cloze_trainer."""
 
+import functools
 import math
 
 from absl.testing import parameterized
@@ -27,6 +28,12 @@ _ROWS = {
 # dL/de of the queries and of the blocks.
 _OF_QUERIES = tf.constant([[1.0], [10.0], [100.0], [1000.0]])
 _OF_BLOCKS = tf.constant([[1.0], [2.0], [4.0], [8.0]])
+
+
+@functools.cache
+def _plain():
+  with tiny.eagerly():
+    return small_inverse_cloze.compute(_TRAINER, 0.0)
 
 
 class _FakeModel:
@@ -60,7 +67,7 @@ def _train_a_step(batch):
   return model.queries, logs, model
 
 
-class InverseClozeTrainerTest(tf.test.TestCase):
+class InverseClozeTrainerTest(tf.test.TestCase, parameterized.TestCase):
   def test_a_query_moves_to_its_own_block_and_off_the_others(self):
     queries, logs, model = _train_a_step(_BATCH)
     # All scores are 0, so p = 1/2; the gradient of the mean is (1 - p) / 2 for
@@ -77,12 +84,22 @@ class InverseClozeTrainerTest(tf.test.TestCase):
     self.assertAllClose(queries, [[0, 0], [-0.25, 0.25]])
     self.assertAllClose(logs['log_likelihood'], math.log(0.5) / 2)
 
-  def test_compiled_chunks_have_the_plain_loss_and_gradient(self):
-    actual = small_inverse_cloze.compute(_TRAINER, 0.0, True, chunk_size=2)
-    with tiny.eagerly():
-      expected = small_inverse_cloze.compute(_TRAINER, 0.0)
-    small_inverse_cloze.assert_close(actual, expected)
+  @parameterized.parameters(False, True)
+  def test_chunks_have_the_plain_loss_and_gradient(self, jit_compile):
+    actual = small_inverse_cloze.compute(
+      _TRAINER, 0.0, jit_compile, chunk_size=2
+    )
+    small_inverse_cloze.assert_close(actual, _plain())
     self.assertGreater(actual['loss'], 0.1)
+
+  def test_chunks_have_the_same_dropout_both_times(self):
+    with tiny.eagerly():
+      expected = small_inverse_cloze.compute(
+        small_inverse_cloze.OneTape, 0.5, num_chunks=2
+      )
+    actual = small_inverse_cloze.compute(_TRAINER, 0.5, chunk_size=4)
+    small_inverse_cloze.assert_close(actual, expected)
+    self.assertNotAllClose(actual['loss'], _plain()['loss'], rtol=0.01)
 
 
 class ReplicasTest(parameterized.TestCase):

@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
@@ -21,6 +20,7 @@ from realm_tf.training import job
 from realm_tf.training import path_trainer
 from tests import fakes
 from tests import tiny
+from tests.training import killed
 
 # A question's words stand in one article, its answer in the linked article.
 _ARTICLES = (
@@ -60,7 +60,7 @@ class PathRunTest(absltest.TestCase):
       path=config_lib.PathConfig(
         optimizer=config_lib.OptimizerConfig(1e-2, 60, warmup_steps=5),
         batch_size=3,
-        checkpoint_every_steps=2,
+        checkpoint_every_steps=killed.CHECKPOINT_EVERY,
         log_every_steps=1,
       ),
     )
@@ -125,25 +125,12 @@ class PathRunTest(absltest.TestCase):
     np.testing.assert_array_equal(found, expected)
 
   def test_a_resumed_run_equals_an_uninterrupted_run(self):
-    options = {'optimizer': config_lib.OptimizerConfig(1e-2, 5)}
-    train_step = path_trainer.PathTrainer.train_step
-
-    def killed(trainer, iterator):
-      if int(trainer.global_step) == 3:
-        raise InterruptedError
-      train_step(trainer, iterator)
-
-    with tiny.eagerly():
-      expected = self._rows(self._train('whole', **options))
-      with (
-        mock.patch.object(path_trainer.PathTrainer, 'train_step', killed),
-        self.assertRaises(InterruptedError),
-      ):
-        self._train('killed', **options)
-      rows = self._rows(self._train('killed', resume=True, **options))
-    self.assertLen(rows, 5)
-    for row, each in zip(rows, expected, strict=True):
-      self.assertEqual(row['loss'], each['loss'])
+    options = {'optimizer': config_lib.OptimizerConfig(1e-2, killed.STEPS)}
+    killed.check_resume(
+      self,
+      path_trainer.PathTrainer,
+      lambda name, resume: self._train(name, resume, **options),
+    )
 
 
 if __name__ == '__main__':

@@ -69,7 +69,7 @@ class StepLogsTest(tf.test.TestCase):
 
   def _add(self, logs, is_good, **values):
     counts = self.skipped.count(tf.constant(is_good))
-    logs.vectors.append(logs.as_vector({**values, **counts}))
+    logs.add(logs.as_vector({**values, **counts}))
 
   def test_means_over_examples_of_any_shape(self):
     means = step_trainer.StepLogs().mean_over_replicas(

@@ -22,6 +22,7 @@ from realm_tf.training import job
 from realm_tf.training import taggers
 from tests import fakes
 from tests import tiny
+from tests.training import killed
 
 
 class MakeTest(parameterized.TestCase):
@@ -100,13 +101,35 @@ class BertTaggerTest(absltest.TestCase):
     super().setUpClass()
     cls.tokenizer = fakes.tokenizer(_VOCABULARY)
     folder = cls.enter_context(tempfile.TemporaryDirectory())
-    vocab_file = os.path.join(folder, 'vocab.txt')
-    with open(vocab_file, 'w') as file:
+    cls.vocab_file = os.path.join(folder, 'vocab.txt')
+    with open(cls.vocab_file, 'w') as file:
       file.write('\n'.join(cls.tokenizer.vocabulary) + '\n')
     cls.directory = os.path.join(folder, 'tagger')
     taggers.run(
-      _config(), _sentences(), job.Job(cls.directory), vocab_file=vocab_file
+      _config(), _sentences(), job.Job(cls.directory), vocab_file=cls.vocab_file
     )
+
+  def test_a_killed_run_resumes_to_the_same_result(self):
+    changes = {
+      'optimizer': config_lib.OptimizerConfig(3e-2, killed.STEPS),
+      'checkpoint_every_steps': killed.CHECKPOINT_EVERY,
+      'log_every_steps': 1,
+    }
+    folder = self.create_tempdir().full_path
+
+    def run(name, resume):
+      run_dir = os.path.join(folder, name)
+      taggers.run(
+        tiny.changed(_config(), tagger=changes),
+        _sentences(),
+        job.Job(run_dir, resume=resume),
+        vocab_file=self.vocab_file,
+      )
+      return run_dir
+
+    killed.check_resume(self, taggers.TaggerTrainer, run)
+    with self.assertRaisesRegex(errors.UserError, '--resume'):
+      run('killed', False)
 
   def test_learns_names_and_scores_them_by_entity(self):
     scores = taggers.evaluate(self.directory, _sentences())
@@ -184,15 +207,22 @@ class TokenLabelsTest(absltest.TestCase):
     )
     self.assertEqual(entities, [(0, 6, 'PER'), (11, 15, 'LOC')])
 
-  def test_only_first_pieces_of_words_have_labels(self):
+  def test_batches_have_one_width_and_repeat(self):
     tokenizer = fakes.tokenizer(_VOCABULARY)
-    names = taggers.label_names(_sentences())
-    batch = next(
-      taggers.batches(_sentences(), tokenizer, names, experiment=_config())
+    config = tiny.changed(_config(), tagger={'max_tokens': 10})
+    long = conll.LabeledSentence(('rain',) * 30, ())
+    sentences = [long, *_sentences()[:5]]
+    names = taggers.label_names(sentences)
+    one, two = (
+      next(taggers.batches(sentences, tokenizer, names, experiment=config))
+      for _ in range(2)
     )
-    goes_on = batch['ids'] == tokenizer.vocabulary.index('##e')
+    self.assertEqual(one['ids'].shape, (16, 8))
+    for name, values in one.items():
+      np.testing.assert_array_equal(values, two[name])
+    goes_on = one['ids'] == tokenizer.vocabulary.index('##e')
     np.testing.assert_array_equal(
-      (batch['ids'] == 0) | goes_on, batch['label_ids'] == taggers.NO_LABEL
+      (one['ids'] == 0) | goes_on, one['label_ids'] == taggers.NO_LABEL
     )
 
 
