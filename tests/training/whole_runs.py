@@ -8,6 +8,7 @@ import numpy as np
 
 from realm_tf.data import block_table
 from realm_tf.run import layout
+from realm_tf.run import manifests
 from realm_tf.run import versions
 from tests import forks
 from tests import tiny
@@ -88,7 +89,7 @@ class Runs:
   def fingerprint(self, name: str) -> str:
     """Returns the fingerprint of the last parameters."""
     newest = versions.newest(layout.params_root(self.run_dir(name)))
-    return versions.read_manifest(newest.path)['params_fingerprint']
+    return manifests.read(newest.path, versions.KIND)['params_fingerprint']
 
 
 def _write_config(directory):
