@@ -163,7 +163,8 @@ def attend(
   @tf.custom_gradient
   def call(query, key, value):
     scores = tf.matmul(query, key, transpose_b=True)  # [B, A, M, L]
-    scores = biased(scores, bias[:, None, None, :], scores.dtype)
+    # The graph optimizer sees no shape of an island, and would warn of ranks.
+    scores = tf.ensure_shape(_biased(scores, bias), scores.shape)
     kept = probabilities = tf.nn.softmax(scores)
     if seed is not None and rate:
       kept = _dropped(probabilities, rate, seed)
@@ -189,15 +190,10 @@ def attend(
   return call(query, key, value)
 
 
-def biased(products, bias, dtype):
-  """Returns products + bias, added in float32."""
-  # The graph optimizer sees no shape of an island, and would warn of ranks.
-  return tf.ensure_shape(_sum(products, bias, dtype), products.shape)
-
-
 @compiled
-def _sum(products, bias, dtype):
-  return tf.cast(precision.to_float(products) + bias, dtype)
+def _biased(scores, bias):
+  biased = precision.to_float(scores) + bias[:, None, None, :]
+  return tf.cast(biased, scores.dtype)
 
 
 @compiled

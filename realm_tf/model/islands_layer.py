@@ -199,7 +199,8 @@ class IslandsHead:
 def _log_probs(states, table, bias, gold_ids):
   """Returns float32 [N] from [N, H] and [V, H], and float32 [V]."""
   products = tf.matmul(states, table, transpose_b=True)
-  logits = islands.biased(products, bias, tf.float32)
+  # The graph optimizer sees no shape of an island, and would warn of ranks.
+  logits = tf.ensure_shape(_with_bias(products, bias), products.shape)
   probabilities = tf.nn.softmax(logits)
   # The gold token's probability can underflow; the largest one cannot.
   log_sums = tf.reduce_max(logits, axis=-1) - tf.math.log(
@@ -212,6 +213,11 @@ def _log_probs(states, table, bias, gold_ids):
     return d_logits @ table, d_table, islands.sum_rows(d_logits), None
 
   return tf.gather(logits, gold_ids, batch_dims=1) - log_sums, gradient
+
+
+@islands.compiled
+def _with_bias(logits, bias):
+  return tf.cast(logits, tf.float32) + bias
 
 
 @islands.compiled
