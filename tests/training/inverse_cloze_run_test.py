@@ -48,16 +48,21 @@ class InverseClozeRunTest(absltest.TestCase):
     inverse_cloze_run.run(inputs, questions, job.Job(run_dir, **start))
     return run_dir
 
-  def test_learns_from_questions(self):
+  def test_learns_from_questions_with_and_without_chunks(self):
     table = block_table.BlockTable.open(self.corpus_dir)
     ids = range(table.num_blocks)
     questions = [
       questions_lib.Question(text[:3], (text[:1],), gold_id=article_id)
       for text, article_id in zip(table.texts(ids), table.article_ids(ids))
     ]
-    run_dir = self._run('run', _run_config(batch_size=4), questions)
-    rows = tiny.read_rows(layout.metrics_file(run_dir))
-    self.assertLess(rows[-1]['loss'], rows[0]['loss'] - 0.1)
+    losses = []
+    for chunk_size in (0, 2):
+      config = _run_config(batch_size=4, chunk_size=chunk_size)
+      run_dir = self._run(str(chunk_size), config, questions)
+      rows = tiny.read_rows(layout.metrics_file(run_dir))
+      losses.append([row['loss'] for row in rows])
+    np.testing.assert_allclose(*losses, rtol=0, atol=5e-6)
+    self.assertLess(losses[0][-1], losses[0][0] - 0.1)
 
   def test_a_warm_start_trains_the_embedders_and_publishes_the_rest(self):
     parts = realm_model.MASKED_LM, realm_model.SPAN, realm_model.EMBEDDER
