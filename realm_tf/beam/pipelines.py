@@ -217,7 +217,7 @@ def _run(
     work: Receives ('file-batch', articles) and writes `reading.batch_path`.
     counts: Receives the counts of all workers.
   """
-  items = list(enumerate(sources.expand(reading.inputs)))
+  items = list(enumerate(sources.expand(reading.inputs, reading.format)))
   tf.io.gfile.makedirs(reading.work_dir)
   try:
     with _pipeline(reading.options) as root:

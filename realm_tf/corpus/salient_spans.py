@@ -212,7 +212,11 @@ def with_dates(
   """Returns the dates of `text` and the `entities` outside them, sorted."""
   found = dates.find_dates(text)
   ends = [end for _, end in found]
-  kept = [e for e in entities if [*_cut_at_dates(e, found, ends)] == [e]]
+  kept = []
+  for start, end in entities:
+    place = bisect.bisect(ends, start)  # First date that ends after `start`.
+    if place == len(found) or end <= found[place][0]:
+      kept.append((start, end))
   return sorted(found + kept)
 
 

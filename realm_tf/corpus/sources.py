@@ -73,7 +73,7 @@ def read_articles(
     find_known: Maps an id to the place that has it already, or ''.
     num_workers: Number of processes that render wikitext and documents.
   """
-  items = expand(inputs)
+  items = expand(inputs, format)
 
   def read(counts: counts_lib.Counts) -> Iterator[_Placed]:
     files = documents.read(items, format, counts, num_workers)
@@ -156,8 +156,12 @@ def count(
   return sum(1 for _ in _read_item(item, format, keys, counts))
 
 
-def expand(inputs: Sequence[str]) -> list[str]:
+def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint: disable=redefined-builtin
   """Returns the files and the datasets that `inputs` name."""
+  if format not in FORMATS:
+    raise errors.UserError(
+      f'--format must be one of {", ".join(FORMATS)}. Found {format!r}.'
+    )
   items = []
   for item in inputs:
     if item.startswith(datasets.PREFIXES):
@@ -278,22 +282,27 @@ class TaggedSentence(NamedTuple):
 def read_tagged(
   inputs: Sequence[str], counts: counts_lib.Counts = counts_lib.STRICT
 ) -> Iterator[TaggedSentence]:
-  """Yields the sentences of all `inputs`.
+  """Returns the sentences of all `inputs`; reports missing files at once.
 
   Args:
     inputs: Files, directories and globs of lines {"text": str, "spans":
       [[start, end]], "id": optional}, or 'tfds:NAME'.
   """
-  for item in expand(inputs):
-    if item.startswith(datasets.PREFIXES):
-      for title, text, spans in datasets.read_tagged_sentences(item):
-        counts.keep('sentences')
-        yield TaggedSentence(text, tuple(spans), title=title)
-    else:
-      lines = records.read_json_lines(item, counts)
-      for _, sentence in counts.parsed(lines, _parse_tagged):
-        counts.keep('sentences')
-        yield sentence
+  items = expand(inputs)
+
+  def sentences() -> Iterator[TaggedSentence]:
+    for item in items:
+      if item.startswith(datasets.PREFIXES):
+        for title, text, spans in datasets.read_tagged_sentences(item):
+          counts.keep('sentences')
+          yield TaggedSentence(text, tuple(spans), title=title)
+      else:
+        lines = records.read_json_lines(item, counts)
+        for _, sentence in counts.parsed(lines, _parse_tagged):
+          counts.keep('sentences')
+          yield sentence
+
+  return sentences()
 
 
 def _parse_tagged(where: str, record: dict[str, Any]) -> TaggedSentence:

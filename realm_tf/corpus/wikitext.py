@@ -82,6 +82,8 @@ _HAS_WORD = re.compile(r'\w')
 def unescape(text: str) -> str:
   """Replaces '&nbsp;', '&#33;' and, as many are escaped twice, '&amp;lt;'."""
   for _ in range(2):
+    if '&' not in text:
+      break
     text = _REFERENCE.sub(lambda match: html.unescape(match.group()), text)
   return text
 

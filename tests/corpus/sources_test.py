@@ -78,6 +78,10 @@ class ReadArticlesTest(input_case.InputCase):
     with self.assertRaisesRegex(errors.UserError, '/no/file-.*'):
       sources.read_articles(['/no/file-*'])
 
+  def test_unknown_format_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, "Found 'xml'"):
+      sources.read_articles([], 'xml')
+
 
 class LeftOutTest(input_case.InputCase):
   def test_repeated_ids_are_refused_with_both_places_or_left_out(self):

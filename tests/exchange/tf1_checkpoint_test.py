@@ -94,8 +94,8 @@ class Tf1CheckpointTest(parameterized.TestCase):
     old = tf1_release.embedder(self.rng)
     new = tf1_release.embedder(self.rng)
     self._save('a/model.ckpt-9', old)
-    _, reader = tf1_release.bert(self.rng)  # Beside the embedder's BERT.
-    self._save('a/model.ckpt-10', new | reader)
+    self._save('a/model.ckpt-10', new)
+    self._save('b/bert', tf1_release.bert(self.rng)[1])
     self._save('b/encoded.ckpt', {'block_emb': np.ones([3, 4], np.float32)})
     tf1_release.write_blocks(self.directory + '/blocks.tfr', ['a', 'b', 'c'])
     os.mkdir(self.directory + '/assets')
@@ -105,10 +105,6 @@ class Tf1CheckpointTest(parameterized.TestCase):
     np.testing.assert_array_equal(
       found.arrays['shared_embedder/projection/bias'],
       new['module/module/dense/bias'],
-    )
-    np.testing.assert_array_equal(
-      found.arrays['reader_bert/pooler_transform/bias'],
-      reader['bert/pooler/dense/bias'],
     )
     np.testing.assert_array_equal(found.embeddings[1:9], np.ones([2, 4]))
     self.assertEndsWith(found.blocks_file, 'blocks.tfr')
@@ -156,6 +152,33 @@ class Tf1CheckpointTest(parameterized.TestCase):
     with open(path, 'r+b') as file:
       file.truncate(size)
     self._assert_refused(self.directory, 'must be a whole checkpoint')
+
+
+class Tf1NamesTest(absltest.TestCase):
+  def test_a_prefix_is_not_matched_inside_a_name(self):
+    names, left_over = tf1_checkpoint.recognize(
+      [
+        'module_1/dense/kernel',
+        'module_1/module/bert/pooler/dense/bias',
+        'bert/pooler/dense/bias',
+        'AdamWeightDecayOptimizer/x',
+        'block_emb',
+        'something/else',
+      ],
+      'here',
+    )
+    self.assertEqual(
+      names,
+      {
+        'embedder': {
+          'cls.dense.weight': 'module_1/dense/kernel',
+          'pooler.dense.bias': 'module_1/module/bert/pooler/dense/bias',
+        },
+        'reader': {'pooler.dense.bias': 'bert/pooler/dense/bias'},
+        'index': {'block_emb': 'block_emb'},
+      },
+    )
+    self.assertEqual(left_over, ['something/else'])
 
 
 if __name__ == '__main__':
